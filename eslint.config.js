@@ -1,0 +1,41 @@
+import rxjs from 'eslint-plugin-rxjs-x';
+import { defineConfig, globalIgnores } from 'eslint/config';
+import tseslint from 'typescript-eslint';
+
+export default defineConfig(
+  globalIgnores(['dist/', 'coverage/', 'node_modules/']),
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked, rxjs.configs.strict],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      // The house forbids it, `unknown` and generics serve.
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      // Log lines and summaries put numbers into templates all the time; null, undefined and objects stay forbidden.
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      // A parameter named _at is part of a signature that an implementation does not read.
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      // Arrow functions that only forward to a void function are the house's handlers.
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true, ignoreVoidOperator: true }],
+      'no-restricted-imports': ['error', { patterns: ['rxjs/internal/*', 'rxjs/internal'] }],
+    },
+  },
+  {
+    files: ['src/**/*.ts'],
+    rules: {
+      // Named exports only.
+      'no-restricted-syntax': ['error', { selector: 'ExportDefaultDeclaration', message: 'Named exports only.' }],
+      'no-restricted-globals': ['error', 'process', 'Buffer', 'setImmediate', 'require'],
+    },
+  },
+  {
+    files: ['test/**/*.ts', 'examples/**/*.ts', 'bench/**/*.ts'],
+    rules: {
+      // A test subscribes for what happens, and drives sources to their limits on purpose.
+      'rxjs-x/no-ignored-error': 'off',
+    },
+  },
+);
