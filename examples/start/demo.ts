@@ -1,0 +1,73 @@
+/** The two runs of the burst, bare and admitted, each against a provider whose quota is fresh. */
+import type { Observable } from 'rxjs';
+import { CountingGate, TokenBucket, createAdmission } from 'rx-admission';
+import { admitted, bare } from './burst.js';
+import type { Call } from './calls.js';
+import { Board, openaiChat } from './chat.js';
+import type { Ended } from './chat.js';
+import type { Options } from './options.js';
+import { openProvider } from './provider.js';
+import type { Provider } from './provider.js';
+import type { Run } from './report.js';
+import { showLive } from './view.js';
+import type { Status } from './view.js';
+
+export interface Stage {
+  readonly options: Options;
+  readonly calls: readonly Call[];
+  readonly out: NodeJS.WriteStream;
+  /** Aborted by Ctrl-C: what waits leaves the line, what runs may end. */
+  readonly interrupted: AbortSignal;
+}
+
+export async function runBare(stage: Stage): Promise<Run> {
+  const provider = await openProvider(stage.options);
+  const board = new Board();
+  const chat = openaiChat(provider.client, stage.options.model, board);
+  return perform('bare', stage, provider, board, bare(stage.calls, chat, stage.interrupted), () => null);
+}
+
+export async function runAdmitted(stage: Stage): Promise<Run> {
+  const { model: name, tokensPerMinute, requestsPerMinute, headroom, concurrency } = stage.options;
+  const quota = new TokenBucket({ name, tokensPerMinute, requestsPerMinute, headroom });
+  const streams = new CountingGate({ name: 'streams', capacity: concurrency });
+  const admission = createAdmission();
+  stage.interrupted.addEventListener('abort', () => void admission.drain({ timeout: 5_000 }));
+
+  const provider = await openProvider(stage.options);
+  const board = new Board();
+  const ended = admitted(stage.calls, openaiChat(provider.client, name, board), admission, { quota, streams });
+  const run = await perform('admitted', stage, provider, board, ended, () => admission.status());
+  await admission.drain();
+  return run;
+}
+
+async function perform(
+  title: string,
+  { options, calls, out }: Stage,
+  provider: Provider,
+  board: Board,
+  burst: Observable<Ended>,
+  status: () => Status | null,
+): Promise<Run> {
+  const start = performance.now();
+  const view = showLive(out, () => ({ title, elapsed: performance.now() - start, calls: calls.length, board, status: status() }));
+  try {
+    await burst.forEach((end) => board.ended.push(end));
+  } finally {
+    view.stop();
+    await provider.close();
+  }
+  const ledger = provider.quota ?? { limits: options, log: sentBy(board.ended), peak: board.peak };
+  return { title, wall: performance.now() - start, ended: board.ended, ledger };
+}
+
+/** What a real provider must have seen, as far as this side can tell: it does not say which limit a 429 was about. */
+function sentBy(ended: readonly Ended[]): Run['ledger']['log'] {
+  return ended
+    .flatMap(({ call, sentAt, outcome }) => {
+      if (sentAt === null) return [];
+      return [{ at: sentAt, tokens: call.tokens, refused: outcome === 'limited' ? ('requests' as const) : null }];
+    })
+    .sort((a, b) => a.at - b.at);
+}

@@ -1,0 +1,62 @@
+/** `npm start`: one burst of streaming chat calls, first bare, then through admission, and what each came to. */
+import { makeCalls } from './calls.js';
+import type { Call } from './calls.js';
+import { runAdmitted, runBare } from './demo.js';
+import { HELP, UsageError, readOptions } from './options.js';
+import type { Options } from './options.js';
+import { failuresOf, jitterCovered, table, verdictOn } from './report.js';
+import type { Run } from './report.js';
+import { count, percent, seconds } from './text.js';
+
+const EXIT = { kept: 0, broken: 1, usage: 2, interrupted: 130 };
+
+async function main(options: Options): Promise<number> {
+  const { stdout: out } = process;
+  const calls = makeCalls(options.calls, options.seed);
+  const interruption = new AbortController();
+  process.once('SIGINT', () => interruption.abort());
+  const stage = { options, calls, out, interrupted: interruption.signal };
+
+  out.write(`${opening(options, calls)}\n\n`);
+  const runs: Run[] = [];
+  if (options.bare) runs.push(await runBare(stage));
+  if (interruption.signal.aborted) return interrupted(out);
+  const admitted = await runAdmitted(stage);
+  if (interruption.signal.aborted) return interrupted(out);
+
+  out.write(`\n${table([...runs, admitted])}\n\n`);
+  for (const failure of failuresOf([...runs, admitted])) out.write(`  ${failure}\n`);
+  const verdict = verdictOn(admitted);
+  out.write(`${aboutHeadroom(options)}\n${verdict.line}\n`);
+  return verdict.kept ? EXIT.kept : EXIT.broken;
+}
+
+function opening(options: Options, calls: readonly Call[]): string {
+  const { model, tokensPerMinute, requestsPerMinute, concurrency } = options;
+  const demanded = calls.reduce((total, call) => total + call.tokens, 0);
+  return [
+    `${count(calls.length)} streaming chat calls, ${count(demanded)} tokens in all, through the openai SDK without retries.`,
+    `${model} allows ${count(tokensPerMinute)} tokens and ${count(requestsPerMinute)} requests a minute, ${concurrency} calls at once.`,
+  ].join('\n');
+}
+
+function aboutHeadroom({ headroom }: Options): string {
+  if (headroom === 0) return 'Headroom 0: the two buckets never tick together, so expect a few 429s.';
+  const covered = seconds(jitterCovered(headroom));
+  return `Headroom ${percent(headroom)}: covers calls that take up to ${covered} longer than others to arrive.`;
+}
+
+function interrupted(out: NodeJS.WriteStream): number {
+  out.write('\nInterrupted: what waited has left the line, what was running has ended.\n');
+  return EXIT.interrupted;
+}
+
+try {
+  const options = readOptions(process.argv.slice(2), process.env);
+  if (options === 'help') process.stdout.write(HELP);
+  else process.exitCode = await main(options);
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = EXIT.usage;
+}

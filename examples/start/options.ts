@@ -1,0 +1,114 @@
+/** The options of `npm start`, read strictly: a bad value is named, with what to write instead. */
+import { parseArgs } from 'node:util';
+import type { Limits } from './quota.js';
+
+export interface Options extends Limits {
+  readonly calls: number;
+  /** The share of the quota left unused. */
+  readonly headroom: number;
+  readonly seed: number;
+  readonly model: string;
+  /** Whether the burst also runs without admission. */
+  readonly bare: boolean;
+  /** A real provider, in place of the one on loopback. */
+  readonly provider: { readonly baseUrl: string; readonly apiKey: string } | null;
+}
+
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+export const HELP = `npm start -- [options]
+
+One burst of streaming chat calls, first bare, then through rx-admission,
+against a provider on loopback that enforces its quota. Needs no key.
+
+  --calls <n>          calls in the burst (360; 20 with --base-url, where each one costs money)
+  --tpm <n>            tokens per minute the provider allows (600000)
+  --rpm <n>            requests per minute it allows (300)
+  --concurrency <n>    calls it allows at once (16)
+  --headroom <share>   share of the quota left unused, 0 to 0.9 (0.02)
+  --seed <n>           another seed, another burst (1)
+  --base-url <url>     a real OpenAI-compatible provider; the key is read from OPENAI_API_KEY,
+                       and --tpm, --rpm, --concurrency say what your account may use
+  --model <name>       the model to ask (gpt-5)
+  --bare               with --base-url: run the burst without admission as well
+  --help               this text
+`;
+
+const KNOWN = {
+  calls: { type: 'string' },
+  tpm: { type: 'string' },
+  rpm: { type: 'string' },
+  concurrency: { type: 'string' },
+  headroom: { type: 'string' },
+  seed: { type: 'string' },
+  'base-url': { type: 'string' },
+  model: { type: 'string' },
+  bare: { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const;
+
+/** The options, or 'help' where that is what was asked for. */
+export function readOptions(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): Options | 'help' {
+  const values = parse(argv);
+  if (values.help) return 'help';
+  swallowedByNpm(env);
+  const whole = (name: 'calls' | 'tpm' | 'rpm' | 'concurrency' | 'seed', otherwise: number, least = 1) =>
+    wholeNumber(name, values[name], otherwise, least);
+  const provider = providerOf(values['base-url'], env.OPENAI_API_KEY);
+  return {
+    calls: whole('calls', provider === null ? 360 : 20),
+    tokensPerMinute: whole('tpm', 600_000),
+    requestsPerMinute: whole('rpm', 300),
+    concurrency: whole('concurrency', 16),
+    headroom: share(values.headroom),
+    seed: whole('seed', 1, 0),
+    model: values.model ?? 'gpt-5',
+    bare: provider === null || values.bare === true,
+    provider,
+  };
+}
+
+function parse(argv: readonly string[]) {
+  try {
+    return parseArgs({ args: [...argv], options: KNOWN, strict: true }).values;
+  } catch (error) {
+    const [reason] = (error as Error).message.split('. ');
+    throw new UsageError(`${reason}. The options are listed by: npm start -- --help`);
+  }
+}
+
+function wholeNumber(name: string, text: string | undefined, otherwise: number, least: number): number {
+  if (text === undefined) return otherwise;
+  const value = /^\d[\d_]*$/.test(text) ? Number(text.replaceAll('_', '')) : NaN;
+  if (value >= least && value <= 1_000_000_000) return value;
+  throw new UsageError(`--${name} is "${text}"; give a whole number from ${least} up, for example --${name} ${otherwise}`);
+}
+
+function share(text: string | undefined): number {
+  if (text === undefined) return 0.02;
+  const value = /^\d*\.?\d+$/.test(text) ? Number(text) : NaN;
+  if (value >= 0 && value <= 0.9) return value;
+  throw new UsageError(`--headroom is "${text}"; give a share from 0 to 0.9, for example --headroom 0.02 for 2 %`);
+}
+
+function providerOf(url: string | undefined, apiKey: string | undefined): Options['provider'] {
+  if (url === undefined) return null;
+  if (!/^https?:/.test(url) || !URL.canParse(url)) {
+    throw new UsageError(`--base-url is "${url}"; give a whole address, for example --base-url https://api.openai.com/v1`);
+  }
+  if (!apiKey) {
+    throw new UsageError('OPENAI_API_KEY is not set, and --base-url needs it; export the key, or leave --base-url out');
+  }
+  return { baseUrl: url, apiKey };
+}
+
+/** `npm start --calls 9`, without the `--` in between, hands the option to npm, which keeps it to itself. */
+function swallowedByNpm(env: Readonly<Record<string, string | undefined>>): void {
+  for (const name of Object.keys(KNOWN)) {
+    if (env[`npm_config_${name.replaceAll('-', '_')}`] !== undefined) {
+      throw new UsageError(`npm kept --${name} to itself; write npm start -- --${name} …`);
+    }
+  }
+}

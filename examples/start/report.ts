@@ -1,0 +1,114 @@
+/** The table at the end, and whether the promise was kept. Every figure about the quota comes from the quota's own log. */
+import type { Ended } from './chat.js';
+import type { Arrival, Limits, Reason } from './quota.js';
+import { count, percent, seconds } from './text.js';
+
+export interface Run {
+  readonly title: string;
+  readonly wall: number;
+  readonly ended: readonly Ended[];
+  /** Where the limits were enforced: the proxy's `Quota`; for a real provider, what was sent to it. */
+  readonly ledger: { readonly limits: Limits; readonly log: readonly Arrival[]; readonly peak: number };
+}
+
+export interface Figures {
+  readonly completed: number;
+  readonly limited: number;
+  readonly tokens: number;
+  /** What was let in, over the burst plus rate times elapsed that the quota allowed until the last was let in. */
+  readonly used: { readonly tokens: number; readonly requests: number };
+  /** The least time this burst can take under each limit: the greatest of them is the one that binds. */
+  readonly least: Record<Reason, number>;
+}
+
+export function figuresOf({ ended, ledger: { limits, log } }: Run): Figures {
+  const letIn = log.filter((arrival) => arrival.refused === null);
+  const elapsed = (letIn.at(-1)?.at ?? 0) - (log[0]?.at ?? 0);
+  const allowed = (perMinute: number): number => perMinute * (1 + Math.max(0, elapsed) / 60_000);
+  const least = (demanded: number, perMinute: number): number => Math.max(0, (demanded / perMinute - 1) * 60_000);
+  const tokens = sum(letIn.map((arrival) => arrival.tokens));
+  return {
+    completed: ended.filter((end) => end.outcome === 'completed').length,
+    limited: ended.filter((end) => end.outcome === 'limited').length,
+    tokens,
+    used: {
+      tokens: tokens / allowed(limits.tokensPerMinute),
+      requests: letIn.length / allowed(limits.requestsPerMinute),
+    },
+    least: {
+      tokens: least(sum(ended.map((end) => end.call.tokens)), limits.tokensPerMinute),
+      requests: least(ended.length, limits.requestsPerMinute),
+      concurrency: sum(ended.map((end) => end.took)) / limits.concurrency,
+    },
+  };
+}
+
+export interface Verdict {
+  readonly kept: boolean;
+  readonly line: string;
+}
+
+/** Zero 429s, everything completed, and at least 90 % of the limit that binds, where it is one per minute. */
+export function verdictOn(run: Run): Verdict {
+  const { completed, limited, used, least } = figuresOf(run);
+  const counts = `${completed} of ${run.ended.length} completed, ${limited} 429s`;
+  if (completed < run.ended.length || limited > 0) return { kept: false, line: `Broken: ${counts}.` };
+  const [binding] = (Object.entries(least) as [Reason, number][]).reduce((a, b) => (b[1] > a[1] ? b : a));
+  if (binding === 'concurrency') {
+    return { kept: true, line: `Kept: ${counts}; calls at once were the limit, so the budget per minute was never needed.` };
+  }
+  const kept = used[binding] >= 0.9;
+  const best = `at best ${seconds(least[binding])} under this quota`;
+  return { kept, line: `${kept ? 'Kept' : 'Broken'}: ${counts}, at ${percent(used[binding])} of the ${binding} allowed (${best}).` };
+}
+
+/**
+ * How much longer than others a call may take to arrive before the provider's bucket runs short, in ms. Ours holds
+ * `headroom` less; the worst is a full burst that comes late, together with what was let in meanwhile.
+ */
+export function jitterCovered(headroom: number): number {
+  return (headroom / (1 - headroom)) * 60_000;
+}
+
+const REASONS: readonly Reason[] = ['concurrency', 'requests', 'tokens'];
+
+export function table(runs: readonly Run[]): string {
+  const rows: [string, (run: Run) => string][] = [
+    ['', (run) => run.title],
+    ['completed', (run) => `${figuresOf(run).completed} of ${run.ended.length}`],
+    ['429s', (run) => count(figuresOf(run).limited)],
+    ...REASONS.map((reason): [string, (run: Run) => string] => [
+      `  for ${reason}`,
+      (run) => count(run.ledger.log.filter((arrival) => arrival.refused === reason).length),
+    ]),
+    ['wall time', (run) => seconds(run.wall)],
+    ['wait p50 / p95', (run) => `${seconds(quantile(waits(run), 0.5))} / ${seconds(quantile(waits(run), 0.95))}`],
+    ['most calls at once', (run) => `${run.ledger.peak} of ${run.ledger.limits.concurrency}`],
+    ['tokens let in', (run) => count(figuresOf(run).tokens)],
+    ['  of what was allowed', (run) => percent(figuresOf(run).used.tokens)],
+    ['requests let in', (run) => count(run.ledger.log.filter((arrival) => arrival.refused === null).length)],
+    ['  of what was allowed', (run) => percent(figuresOf(run).used.requests)],
+  ];
+  return rows
+    .map(([label, of]) => `  ${label.padEnd(22)}${runs.map((run) => of(run).padStart(18)).join('')}`)
+    .join('\n');
+}
+
+/** What went wrong other than by a 429, each kind once. */
+export function failuresOf(runs: readonly Run[]): string[] {
+  const failed = runs.flatMap((run) => run.ended.filter((end) => end.outcome === 'failed'));
+  return [...new Set(failed.map((end) => end.detail))];
+}
+
+function waits({ ended }: Run): number[] {
+  return ended.filter((end) => end.sentAt !== null).map((end) => end.waited).sort((a, b) => a - b);
+}
+
+/** The nearest rank: the least wait that `share` of the calls did not exceed. */
+export function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

@@ -1,0 +1,50 @@
+/**
+ * How much headroom buys silence: our bucket and the provider's, with calls of jittered latency in between, in plain numbers.
+ *
+ * Ours lets in at most (1 - h)(B + r L) in any stretch of length L. What the provider sees arrive in such a stretch was let
+ * in during L + J, where J is the jitter, so that (1 - h)(B + r (L + J)) <= B + r L is enough; the worst is L = 0, and with
+ * a minute's worth for B it asks for J <= h / (1 - h) minutes.
+ */
+import { TokenBucket } from 'rx-admission';
+import { describe, expect, it } from 'vitest';
+import { makeCalls, seeded } from '../../examples/start/calls.js';
+import { Quota } from '../../examples/start/quota.js';
+import { jitterCovered } from '../../examples/start/report.js';
+
+const limits = { tokensPerMinute: 600_000, requestsPerMinute: 300, concurrency: Infinity };
+
+/** The refusals at the provider when each call is sent the moment our bucket lets it go, and arrives `latency` later. */
+function refusals(headroom: number, calls: readonly { tokens: number }[], latency: (sentAt: number) => number): number {
+  const bucket = new TokenBucket({ name: 'gpt-5', ...limits, headroom });
+  let now = 0;
+  const arrivals = calls.map(({ tokens }) => {
+    now = bucket.earliestFit([tokens], [], now) ?? NaN;
+    expect(bucket.tryTake([tokens], [], now)).toBe(true);
+    return { tokens, at: now + latency(now) };
+  });
+  const quota = new Quota(limits);
+  arrivals.sort((a, b) => a.at - b.at);
+  return arrivals.filter(({ tokens, at }) => quota.arrive(tokens, at) !== null).length;
+}
+
+const seeds = Array.from({ length: 20 }, (_, seed) => seed);
+
+describe('the headroom of the demonstration', () => {
+  it.each(seeds)('of 2 %% covers latencies that differ by up to 1.2 s (seed %d)', (seed) => {
+    const random = seeded(seed);
+    expect(jitterCovered(0.02)).toBeCloseTo(1_224, 0);
+    expect(refusals(0.02, makeCalls(400, seed), () => 5 + random() * jitterCovered(0.02))).toBe(0);
+  });
+
+  it.each(seeds)('of none lets even 100 ms of jitter through as 429s (seed %d)', (seed) => {
+    const random = seeded(seed);
+    expect(refusals(0, makeCalls(400, seed), () => 5 + random() * 100)).toBeGreaterThan(0);
+  });
+
+  it('is no larger than the worst case needs', () => {
+    const small = Array.from({ length: 20_000 }, () => ({ tokens: 50 }));
+    const late = (jitter: number) => (sentAt: number) => (sentAt < jitter ? jitter - sentAt : 0);
+    expect(refusals(0.02, small, late(jitterCovered(0.02)))).toBe(0);
+    expect(refusals(0.02, small, late(jitterCovered(0.02) + 50))).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,59 @@
+/** The same burst against nginx, a limiter that nobody here wrote: bare it gets 429s, through admission none. */
+import OpenAI from 'openai';
+import { lastValueFrom, toArray } from 'rxjs';
+import type { Observable } from 'rxjs';
+import { CountingGate, TokenBucket, createAdmission } from 'rx-admission';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { admitted, bare } from '../../examples/start/burst.js';
+import { makeCalls } from '../../examples/start/calls.js';
+import { Board, openaiChat } from '../../examples/start/chat.js';
+import type { Chat, Ended } from '../../examples/start/chat.js';
+import { startModelServer } from '../../examples/start/server.js';
+import type { ModelServer } from '../../examples/start/server.js';
+import { hasNginx, startNginx } from './nginx.js';
+
+const CONCURRENCY = 8;
+const REQUESTS_PER_MINUTE = 60;
+const calls = makeCalls(64, 1);
+
+const suffix = hasNginx ? '' : ' (skipped: nginx is not installed; apt-get install nginx-light brings it)';
+
+describe.skipIf(!hasNginx)(`a burst against limit_conn and limit_req of nginx${suffix}`, () => {
+  let model: ModelServer;
+  let nginx: Awaited<ReturnType<typeof startNginx>>;
+  let chat: Chat;
+
+  beforeEach(async () => {
+    model = await startModelServer(1);
+    nginx = await startNginx({ upstream: model.url, concurrency: CONCURRENCY, requestsPerMinute: REQUESTS_PER_MINUTE });
+    const client = new OpenAI({ baseURL: `${nginx.url}/v1`, apiKey: 'none', maxRetries: 0 });
+    chat = openaiChat(client, 'gpt-5', new Board());
+  });
+
+  afterEach(async () => {
+    await nginx.close();
+    await model.close();
+  });
+
+  it('drowns in 429s when it is sent bare', async () => {
+    const outcomes = await outcomesOf(bare(calls, chat, new AbortController().signal));
+    expect(new Set(outcomes)).toEqual(new Set(['completed', 'limited']));
+    expect(outcomes.filter((outcome) => outcome === 'limited').length).toBeGreaterThan(calls.length / 2);
+  });
+
+  it('gets none through admission, and completes, refill included', async () => {
+    const quota = new TokenBucket({
+      name: 'nginx',
+      tokensPerMinute: Number.MAX_SAFE_INTEGER,
+      requestsPerMinute: REQUESTS_PER_MINUTE,
+      headroom: 0.02,
+    });
+    const streams = new CountingGate({ name: 'streams', capacity: CONCURRENCY });
+    const outcomes = await outcomesOf(admitted(calls, chat, createAdmission(), { quota, streams }));
+    expect(outcomes).toEqual(calls.map(() => 'completed'));
+  }, 60_000);
+});
+
+async function outcomesOf(burst: Observable<Ended>): Promise<Ended['outcome'][]> {
+  return (await lastValueFrom(burst.pipe(toArray()))).map((end) => end.outcome);
+}

@@ -1,0 +1,75 @@
+/** How `npm start` reads its options. */
+import { describe, expect, it } from 'vitest';
+import { UsageError, readOptions } from '../../examples/start/options.js';
+
+describe('the options of npm start', () => {
+  it('has a value for everything', () => {
+    expect(readOptions([], {})).toEqual({
+      calls: 360,
+      tokensPerMinute: 600_000,
+      requestsPerMinute: 300,
+      concurrency: 16,
+      headroom: 0.02,
+      seed: 1,
+      model: 'gpt-5',
+      bare: true,
+      provider: null,
+    });
+  });
+
+  it('takes every one of them', () => {
+    const argv = '--calls 9 --tpm=1_000 --rpm 7 --concurrency 3 --headroom .1 --seed 0 --model tiny'.split(' ');
+    expect(readOptions(argv, {})).toMatchObject({
+      calls: 9,
+      tokensPerMinute: 1_000,
+      requestsPerMinute: 7,
+      concurrency: 3,
+      headroom: 0.1,
+      seed: 0,
+      model: 'tiny',
+    });
+  });
+
+  it('asks a real provider for less, and bare only when told to', () => {
+    const argv = ['--base-url', 'https://example.test/v1'];
+    const env = { OPENAI_API_KEY: 'k' };
+    const provider = { baseUrl: 'https://example.test/v1', apiKey: 'k' };
+    expect(readOptions(argv, env)).toMatchObject({ calls: 20, bare: false, provider });
+    expect(readOptions([...argv, '--bare'], env)).toMatchObject({ bare: true });
+  });
+
+  it('answers help before it looks at anything else', () => {
+    expect(readOptions(['--help', '--calls', 'many'], {})).toBe('help');
+  });
+
+  it.each([
+    [['--calls', 'many'], '--calls is "many"; give a whole number from 1 up, for example --calls 360'],
+    [['--calls', '0'], '--calls is "0"; give a whole number from 1 up, for example --calls 360'],
+    [['--tpm', '1e6'], '--tpm is "1e6"; give a whole number from 1 up, for example --tpm 600000'],
+    [['--rpm', '2.5'], '--rpm is "2.5"; give a whole number from 1 up, for example --rpm 300'],
+    [['--concurrency='], '--concurrency is ""; give a whole number from 1 up, for example --concurrency 16'],
+    [['--seed=-1'], '--seed is "-1"; give a whole number from 0 up, for example --seed 1'],
+    [['--headroom', '2%'], '--headroom is "2%"; give a share from 0 to 0.9, for example --headroom 0.02 for 2 %'],
+    [['--headroom', '1'], '--headroom is "1"; give a share from 0 to 0.9, for example --headroom 0.02 for 2 %'],
+    [
+      ['--base-url', 'api.openai.com'],
+      '--base-url is "api.openai.com"; give a whole address, for example --base-url https://api.openai.com/v1',
+    ],
+    [
+      ['--base-url', 'https://example.test/v1'],
+      'OPENAI_API_KEY is not set, and --base-url needs it; export the key, or leave --base-url out',
+    ],
+    [['--call', '3'], "Unknown option '--call'. The options are listed by: npm start -- --help"],
+  ])('refuses %j with the value and the remedy', (argv, message) => {
+    expect(() => readOptions(argv, {})).toThrow(new UsageError(message));
+  });
+
+  it('refuses a stray word', () => {
+    expect(() => readOptions(['20'], {})).toThrow(/Unexpected argument '20'/);
+  });
+
+  it('notices an option that npm kept to itself', () => {
+    const message = 'npm kept --base-url to itself; write npm start -- --base-url …';
+    expect(() => readOptions([], { npm_config_base_url: 'http://x' })).toThrow(new UsageError(message));
+  });
+});
