@@ -1,5 +1,6 @@
 /** One streaming chat call through the `openai` SDK, and what became of it. */
-import OpenAI, { APIUserAbortError, RateLimitError } from 'openai';
+import { APIUserAbortError, RateLimitError } from 'openai';
+import type OpenAI from 'openai';
 import type { Call } from './calls.js';
 
 export interface Ended {

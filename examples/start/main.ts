@@ -1,7 +1,9 @@
 /** `npm start`: one burst of streaming chat calls, first bare, then through admission, and what each came to. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { makeCalls } from './calls.js';
 import type { Call } from './calls.js';
 import { runAdmitted, runBare } from './demo.js';
+import type { Stage } from './demo.js';
 import { HELP, UsageError, readOptions } from './options.js';
 import type { Options } from './options.js';
 import { failuresOf, jitterCovered, table, verdictOn } from './report.js';
@@ -14,21 +16,31 @@ async function main(options: Options): Promise<number> {
   const { stdout: out } = process;
   const calls = makeCalls(options.calls, options.seed);
   const interruption = new AbortController();
+  const stopped = (): boolean => interruption.signal.aborted;
   process.once('SIGINT', () => interruption.abort());
-  const stage = { options, calls, out, interrupted: interruption.signal };
+  const stage: Stage = { options, calls, out, interrupted: interruption.signal };
 
   out.write(`${opening(options, calls)}\n\n`);
   const runs: Run[] = [];
-  if (options.bare) runs.push(await runBare(stage));
-  if (interruption.signal.aborted) return interrupted(out);
+  if (options.bare) {
+    runs.push(await runBare(stage));
+    if (options.provider !== null) await aMinute(stage);
+  }
+  if (stopped()) return interrupted(out);
   const admitted = await runAdmitted(stage);
-  if (interruption.signal.aborted) return interrupted(out);
+  if (stopped()) return interrupted(out);
 
   out.write(`\n${table([...runs, admitted])}\n\n`);
   for (const failure of failuresOf([...runs, admitted])) out.write(`  ${failure}\n`);
   const verdict = verdictOn(admitted);
   out.write(`${aboutHeadroom(options)}\n${verdict.line}\n`);
   return verdict.kept ? EXIT.kept : EXIT.broken;
+}
+
+/** The bare run has used up a real provider's quota, which the next one needs full. */
+async function aMinute({ out, interrupted }: Stage): Promise<void> {
+  out.write('\nWaiting a minute, until the quota is full again.\n');
+  await sleep(60_000, undefined, { signal: interrupted }).catch(() => undefined);
 }
 
 function opening(options: Options, calls: readonly Call[]): string {

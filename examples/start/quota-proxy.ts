@@ -28,11 +28,14 @@ export async function startQuotaProxy({ upstream, quota, latency = () => 0 }: Qu
     const body = await bodyOf(incoming);
     await sleep(latency());
     const at = performance.now();
-    if (incoming.method !== 'POST') return forward(incoming, body, answer, () => undefined);
+    if (incoming.method !== 'POST') {
+      forward(incoming, body, answer, () => undefined);
+      return;
+    }
     const refusal = quota.arrive(costOf(body), at);
-    if (refusal !== null) return refuse(answer, refusal, quota.headers(at));
     for (const [name, value] of Object.entries(quota.headers(at))) answer.setHeader(name, value);
-    forward(incoming, body, answer, once(() => quota.leave()));
+    if (refusal === null) forward(incoming, body, answer, once(() => quota.leave()));
+    else refuse(answer, refusal);
   }
 
   function forward(incoming: IncomingMessage, body: Buffer, answer: ServerResponse, leave: () => void): void {
@@ -72,13 +75,13 @@ export async function startQuotaProxy({ upstream, quota, latency = () => 0 }: Qu
 }
 
 /** The 429 of an OpenAI-compatible provider. */
-function refuse(answer: ServerResponse, { reason, message, retryAfterMs }: Refusal, headers: Record<string, string>): void {
+function refuse(answer: ServerResponse, { reason, message, retryAfterMs }: Refusal): void {
   const type = reason === 'tokens' ? 'tokens' : 'requests';
   if (retryAfterMs !== null) {
     answer.setHeader('retry-after', String(Math.ceil(retryAfterMs / 1000)));
     answer.setHeader('retry-after-ms', String(retryAfterMs));
   }
-  answer.writeHead(429, { ...headers, 'content-type': 'application/json' });
+  answer.writeHead(429, { 'content-type': 'application/json' });
   answer.end(JSON.stringify({ error: { message, type, param: null, code: 'rate_limit_exceeded' } }));
 }
 

@@ -17,26 +17,30 @@ export interface Figures {
   readonly tokens: number;
   /** What was let in, over the burst plus rate times elapsed that the quota allowed until the last was let in. */
   readonly used: { readonly tokens: number; readonly requests: number };
+  /** Harsher: the tokens beyond the first bucketful, over what was refilled meanwhile. Null where none were needed. */
+  readonly ofRefill: number | null;
   /** The least time this burst can take under each limit: the greatest of them is the one that binds. */
   readonly least: Record<Reason, number>;
 }
 
 export function figuresOf({ ended, ledger: { limits, log } }: Run): Figures {
   const letIn = log.filter((arrival) => arrival.refused === null);
-  const elapsed = (letIn.at(-1)?.at ?? 0) - (log[0]?.at ?? 0);
-  const allowed = (perMinute: number): number => perMinute * (1 + Math.max(0, elapsed) / 60_000);
+  const minutes = Math.max(0, (letIn.at(-1)?.at ?? 0) - (log[0]?.at ?? 0)) / 60_000;
+  const allowed = (perMinute: number): number => perMinute * (1 + minutes);
   const least = (demanded: number, perMinute: number): number => Math.max(0, (demanded / perMinute - 1) * 60_000);
   const tokens = sum(letIn.map((arrival) => arrival.tokens));
+  const perMinute = limits.tokensPerMinute;
   return {
     completed: ended.filter((end) => end.outcome === 'completed').length,
     limited: ended.filter((end) => end.outcome === 'limited').length,
     tokens,
     used: {
-      tokens: tokens / allowed(limits.tokensPerMinute),
+      tokens: tokens / allowed(perMinute),
       requests: letIn.length / allowed(limits.requestsPerMinute),
     },
+    ofRefill: tokens > perMinute ? (tokens - perMinute) / (perMinute * minutes) : null,
     least: {
-      tokens: least(sum(ended.map((end) => end.call.tokens)), limits.tokensPerMinute),
+      tokens: least(sum(ended.map((end) => end.call.tokens)), perMinute),
       requests: least(ended.length, limits.requestsPerMinute),
       concurrency: sum(ended.map((end) => end.took)) / limits.concurrency,
     },
@@ -86,6 +90,7 @@ export function table(runs: readonly Run[]): string {
     ['most calls at once', (run) => `${run.ledger.peak} of ${run.ledger.limits.concurrency}`],
     ['tokens let in', (run) => count(figuresOf(run).tokens)],
     ['  of what was allowed', (run) => percent(figuresOf(run).used.tokens)],
+    ['  of the refill alone', (run) => orNone(figuresOf(run).ofRefill, percent)],
     ['requests let in', (run) => count(run.ledger.log.filter((arrival) => arrival.refused === null).length)],
     ['  of what was allowed', (run) => percent(figuresOf(run).used.requests)],
   ];
@@ -107,6 +112,10 @@ function waits({ ended }: Run): number[] {
 /** The nearest rank: the least wait that `share` of the calls did not exceed. */
 export function quantile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
+}
+
+function orNone(amount: number | null, text: (amount: number) => string): string {
+  return amount === null ? 'none needed' : text(amount);
 }
 
 function sum(numbers: readonly number[]): number {

@@ -29,14 +29,12 @@ function redrawn(out: NodeJS.WriteStream, scene: () => Scene): View {
     out.write(`${height > 0 ? `\x1b[${height}F` : ''}\x1b[J${lines.join('\n')}\n`);
     height = lines.length;
   };
-  out.write('\x1b[?25l');
   draw();
   const timer = setInterval(draw, 100);
   return {
     stop: () => {
       clearInterval(timer);
       draw();
-      out.write('\x1b[?25h\n');
     },
   };
 }

@@ -57,6 +57,7 @@ http {
   limit_req_status 429;
   server {
     listen 127.0.0.1:${port};
+    server_name provider;
     location = /up { return 200; }
     location / {
       limit_conn places ${concurrency};

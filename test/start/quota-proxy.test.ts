@@ -59,9 +59,9 @@ describe('the quota proxy', () => {
     const { code, type, message, headers } = error as RateLimitError;
     expect({ code, type }).toEqual({ code: 'rate_limit_exceeded', type: 'tokens' });
     expect(message).toMatch(/tokens per min \(TPM\): Limit 6000, Used \d+, Requested 5900\. Please try again in \d/);
-    expect(Number(headers?.get('retry-after-ms'))).toBeGreaterThan(0);
-    expect(Number(headers?.get('retry-after'))).toBe(Math.ceil(Number(headers?.get('retry-after-ms')) / 1000));
-    expect(headers?.get('x-ratelimit-limit-requests')).toBe('60');
+    expect(Number(headers.get('retry-after-ms'))).toBeGreaterThan(0);
+    expect(Number(headers.get('retry-after'))).toBe(Math.ceil(Number(headers.get('retry-after-ms')) / 1000));
+    expect(headers.get('x-ratelimit-limit-requests')).toBe('60');
   });
 
   it('gives the place back before the caller knows that its stream has ended', async () => {
