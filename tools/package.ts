@@ -85,7 +85,7 @@ async function compile(project: string, world: string): Promise<string> {
   if (options === undefined) throw new Error(`no world ${world}`);
   const dir = join(project, world);
   mkdirSync(dir);
-  writeFileSync(join(dir, 'consumer.ts'), `${CONSUMER}\n${options.prelude}\n`);
+  writeFileSync(join(dir, 'consumer.ts'), `${options.prelude}\n${CONSUMER}`);
   const compilerOptions = {
     target: 'ES2022',
     module: 'NodeNext',
