@@ -1,0 +1,236 @@
+/** The published marble helper: five lines for a scenario, and a message that shows where it differs. */
+import { EMPTY, NEVER, catchError, merge, of } from 'rxjs';
+import type { AdmissionError } from 'rx-admission';
+import { MarbleMismatch, admissionMarbles, type AdmissionMarbles, type AdmissionMarblesOptions } from 'rx-admission/testing';
+import { describe, expect, it } from 'vitest';
+
+const failure = (body: (marbles: AdmissionMarbles) => void, options: AdmissionMarblesOptions = {}): Error => {
+  try {
+    admissionMarbles(options, body);
+  } catch (error) {
+    if (error instanceof Error) return error;
+    throw error;
+  }
+  throw new Error('nothing differed');
+};
+
+describe('admissionMarbles', () => {
+  it('runs a scenario of five lines', () => {
+    admissionMarbles(({ admission, gate, demand, hot, cold, expectObservable, expectSubscriptions, events }) => {
+      const http = gate('http', 1);
+      const call = cold('                ---x|');
+      const out = hot('ab--------|').pipe(admission.admit(() => demand(http), () => call));
+      expectObservable(events(http)).toBe('ih--(rg)r');
+      expectObservable(out).toBe('         ---x---x--|');
+      expectSubscriptions(call.subscriptions).toBe(['^---!', '----^---!']);
+    });
+  });
+
+  it('answers what the body answers', () => {
+    expect(admissionMarbles(() => 7)).toBe(7);
+  });
+
+  it('lets a character last as long as the test says', () => {
+    admissionMarbles({ frame: 1_000 }, ({ admission, bucket, demand, hot, cold, time, expectObservable }) => {
+      const gpt = bucket('gpt-5', 60, { requestsPerMinute: 60 });
+      const out = hot('ab|').pipe(admission.admit((c) => demand([gpt, c === 'a' ? 60 : 5]), () => cold('(x|)')));
+      expectObservable(out).toBe('x----(x|)');
+      expect(time('---|')).toBe(3_000);
+    });
+    expect(() => admissionMarbles({ frame: 0 }, () => undefined)).toThrow(RangeError);
+  });
+
+  it('leaves the frame of other TestSchedulers alone', () => {
+    admissionMarbles({ frame: 1_000 }, () => undefined);
+    admissionMarbles(({ time }) => {
+      expect(time('---|')).toBe(3);
+    });
+  });
+
+  it('drives the windows it makes by the same clock', () => {
+    admissionMarbles(({ admission, window, demand, hot, time, expectObservable }) => {
+      const search = window('search', 1, time('-----|'));
+      const out = hot('ab----|').pipe(admission.admit(demand(search), (query) => of(query)));
+      expectObservable(out).toBe('a----b|');
+    });
+  });
+
+  it('reads the heap from a line', () => {
+    admissionMarbles(({ admission, gate, demand, heap, hot, expectObservable, events }) => {
+      heap('h--l', { h: 0.96, l: 0.5 });
+      const http = gate('http', 1);
+      const out = hot('a----|').pipe(admission.admit(demand(http), () => of('x')));
+      expectObservable(events({ name: 'memory' })).toBe('h--g');
+      expectObservable(events()).toBe('h--(ggr)');
+      expectObservable(out).toBe('---x-|');
+    });
+  });
+
+  it('refuses a heap line that it cannot read, or that nobody would', () => {
+    expect(failure(({ heap }) => heap('a-b', { a: 0.5 })).message).toBe('the heap line says "b", which has no meaning');
+    expect(failure(({ heap }) => heap('a|', { a: 0.5 })).message).toContain('"|"');
+    expect(failure(({ heap }) => heap('#', { a: 0.5 })).message).toContain('"#"');
+    expect(failure(({ heap }) => heap('a', { a: 0.5 }), { memory: false }).message).toContain('memory gate');
+  });
+
+  it('does what the actions line says, when it says so', () => {
+    admissionMarbles(({ admission, gate, demand, actions, hot, expectObservable, events }) => {
+      const http = gate('http', 1);
+      actions('p--r', { p: () => http.pause(), r: () => http.resume() });
+      const out = hot('a----|').pipe(admission.admit(demand(http), () => of('x')));
+      expectObservable(events(http)).toBe('h--(gr)');
+      expectObservable(out).toBe('---x-|');
+    });
+  });
+
+  it('aborts a signal at its mark', () => {
+    admissionMarbles(({ admission, gate, demand, signal, cold, expectObservable }) => {
+      const http = gate('http', 1);
+      expectObservable(admission.defer(demand(http), () => NEVER)).toBe('-');
+      const waits = admission.defer(demand(http), () => cold('x|'), { signal: signal('---!') });
+      expectObservable(waits.pipe(catchError((error: unknown) => of((error as AdmissionError).reason)))).toBe('---(c|)', { c: 'cancelled' });
+      expect(signal('----').aborted).toBe(false);
+    });
+  });
+
+  it('settles a promise at an instant of virtual time', () => {
+    admissionMarbles(({ admission, gate, demand, promise, expectObservable, events }) => {
+      const http = gate('http', 1);
+      const call = admission.defer(demand(http), () => promise('---(x|)'));
+      expectObservable(call, '^-!').toBe('---');
+      expectObservable(call, '-^').toBe('------(x|)');
+      expectObservable(events(http)).toBe('ih-(rg)-r');
+    });
+  });
+
+  it('takes the options of an admission', () => {
+    admissionMarbles({ maxWaiters: 1 }, ({ admission, gate, demand, hot, expectObservable }) => {
+      const http = gate('http', 1);
+      const out = hot('abc').pipe(
+        admission.admit(demand(http), () => NEVER, { onRefused: (error: AdmissionError) => of(error.reason) }),
+      );
+      expectObservable(out).toBe('--o', { o: 'overflow' });
+    });
+  });
+
+  it('refuses an async body, which virtual time would not wait for', () => {
+    expect(() => admissionMarbles(() => Promise.resolve())).toThrow(TypeError);
+  });
+
+  it('refuses an expectation that never says what it expects', () => {
+    expect(failure(({ expectObservable }) => expectObservable(EMPTY)).message).toContain('has no diagram');
+    expect(failure(({ expectSubscriptions }) => expectSubscriptions([])).message).toContain('has no diagram');
+  });
+
+  it('compares at a flush in the middle too', () => {
+    const error = failure(({ cold, flush, expectObservable }) => {
+      expectObservable(cold('-a|')).toBe('-b|');
+      flush();
+      throw new Error('came too far');
+    });
+    expect(error).toBeInstanceOf(MarbleMismatch);
+  });
+
+  it('compares two observables with each other', () => {
+    admissionMarbles(({ cold, expectObservable }) => expectObservable(cold('-a|')).toEqual(cold('-a|')));
+    expect(failure(({ cold, expectObservable }) => expectObservable(cold('-a|')).toEqual(cold('--a|')))).toBeInstanceOf(
+      MarbleMismatch,
+    );
+  });
+});
+
+describe('a MarbleMismatch', () => {
+  it('shows both diagrams on common columns and the instants that differ', () => {
+    const error = failure(({ cold, expectObservable }) => expectObservable(cold('--x---y|')).toBe('--x--y|'));
+    expect(error).toBeInstanceOf(MarbleMismatch);
+    expect(error.message).toBe(
+      [
+        'the observable differs from its diagram',
+        '',
+        '  expected  --x--y|',
+        '  got       --x---y|',
+        '                 ^',
+        '  at 5ms  expected y  got nothing',
+        '  at 6ms  expected |  got y',
+        '  at 7ms  expected nothing  got |',
+      ].join('\n'),
+    );
+  });
+
+  it('points at the line that expected something else', () => {
+    const error = failure(({ cold, expectObservable }) => {
+      expectObservable(cold('a')).toBe('b');
+    });
+    expect(error.stack?.split('\n').find((line) => line.includes(' at '))).toContain('marbles.test.ts');
+  });
+
+  it('tells of all that differed at once', () => {
+    const { message } = failure(({ cold, expectObservable, expectSubscriptions }) => {
+      const inner = cold('a|');
+      expectObservable(inner).toBe('b|');
+      expectSubscriptions(inner.subscriptions).toBe('^-!');
+    });
+    expect(message).toContain('the observable differs');
+    expect(message).toContain('the subscriptions differ');
+  });
+
+  it('writes groups, long silences and the scale', () => {
+    const { message } = failure(
+      ({ cold, expectObservable }) => expectObservable(cold('(ab)- 90s c 61500ms d')).toBe('(ab)- 90s c 61500ms e'),
+      { frame: 1_000 },
+    );
+    expect(message).toContain('(1 frame = 1s)');
+    expect(message).toContain('  expected  (ab) 91s c 61500ms e\n  got       (ab) 91s c 61500ms d\n');
+  });
+
+  it('keeps the columns where a group is wider than time', () => {
+    const { message } = failure(({ cold, expectObservable }) =>
+      expectObservable(merge(cold('(ab)'), cold('-c'))).toBe('ac'),
+    );
+    expect(message).toContain('  expected  a   c\n  got       (ab)c\n            ^\n  at 0ms  expected a  got a b');
+  });
+
+  it('makes up letters for values that have none, and explains them', () => {
+    const { message } = failure(({ cold, expectObservable }) =>
+      expectObservable(cold('abc', { a: { n: 1 }, b: 'word', c: 2n })).toBe('xb', { x: { n: 2 }, b: 'word' }),
+    );
+    expect(message).toContain('  expected  xb\n  got       AbB\n            ^\n');
+    expect(message).toContain('A = {"n":1}');
+    expect(message).toContain('B = 2');
+  });
+
+  it('tells errors apart', () => {
+    const { message } = failure(({ cold, expectObservable }) =>
+      expectObservable(cold('#', {}, new Error('boom'))).toBe('#', {}, new Error('bang')),
+    );
+    expect(message).toContain('# expected Error: bang, got Error: boom');
+    expect(failure(({ cold, expectObservable }) => expectObservable(cold('|')).toBe('#')).message).toContain(
+      '# expected "error", got none',
+    );
+  });
+
+  it('shows subscriptions one under the other', () => {
+    const { message } = failure(({ cold, expectObservable, expectSubscriptions }) => {
+      const inner = cold('----|');
+      expectObservable(inner, '^--!').toBe('----');
+      expectObservable(inner, '-^').toBe('-----|');
+      expectSubscriptions(inner.subscriptions).toBe(['^--!', '-^--!', '--^']);
+    });
+    expect(message).toBe(
+      [
+        'the subscriptions differ from their diagrams',
+        '',
+        '  both      ^--!',
+        '  expected  -^--!',
+        '  got       -^---!',
+        '                ^',
+        '  at 4ms  expected !  got nothing',
+        '  at 5ms  expected nothing  got !',
+        '  expected  --^',
+        '  got       -',
+        '             ^',
+        '  at 2ms  expected ^  got nothing',
+      ].join('\n'),
+    );
+  });
+});
