@@ -1,0 +1,151 @@
+/** What an account is: it answers about amounts and moves numbers, and never parks anyone. */
+import { Subject, type Observable, type SchedulerLike, type TeardownLogic } from 'rxjs';
+import { bindClock, clockOf } from '../clock.js';
+import type { AccountStatus } from './statuses.js';
+import type { UpstreamFailure } from './upstream-failure.js';
+
+/** What an amount is debited from: the account itself, or the bucket that a router chose. */
+export type Identity = object | string | symbol;
+
+/**
+ * The contract of an account, the one thing a user implements to bring a scarcity of their own.
+ *
+ * Amounts are whatever the account counts in. Time (`at`, ms on the admission's clock) is an argument, so an account
+ * needs no clock to be asked. Every method answers at once: no promise, no observable, no timer.
+ */
+export interface Account<A = number> {
+  readonly name: string;
+  /** `release`: capacity comes back when the work ends. `time`: the clock brings it back, whatever the work does. */
+  readonly replenishment: 'release' | 'time';
+  readonly capacity: number;
+  /** "There may be more now." Never emitted for less. Any number of admissions listen. */
+  readonly capacityChanges: Observable<void>;
+
+  inUse(at: number): number;
+  /**
+   * Whether `mine` fits now with `reservedAhead` set aside.
+   *
+   * @throws RefusedError when `mine` alone can never fit, or when everyone is refused; any other throw is a bug of the
+   * account and costs the asking waiter its wait. A clash with the reservation is a plain `false`.
+   */
+  fits(mine: readonly A[], reservedAhead: readonly A[], at: number): boolean;
+  /** The same check and the debit in one step. `receipt` ties a later `give` to this take. */
+  tryTake(mine: readonly A[], reservedAhead: readonly A[], at: number, receipt?: object): boolean;
+  /** Credits back: at release (`release` accounts), at rollback and as compensation (all). */
+  give(amounts: readonly A[], at: number, receipt?: object): void;
+  /** The instant `fits` turns true from the clock alone; null when only an event helps; a past instant means now. */
+  earliestFit(mine: readonly A[], reservedAhead: readonly A[], at: number): number | null;
+
+  readonly category?: string;
+  accountFor?(amount: A): Identity;
+  /** @throws RangeError when the account does not count in such an amount. */
+  validate?(amount: A): void;
+  /** Moves the debit by `delta` once the real amount is known (`grant.charge`); may leave debt. */
+  adjust?(delta: number, at: number): void;
+  status?(at?: number): AccountStatus;
+  /** null when nominal, else `blocked`, `probing`, `throttle:<n>x` or `pace:<n>ms`. */
+  statusIndicator?(at?: number): string | null;
+  onSuccess?(at?: number, input?: A): void;
+  onRateLimitError?(failure: UpstreamFailure, at?: number, input?: A): void;
+  /** For an account that paces its own line: how many wait on it now; several suppliers add up. */
+  observeHeld?(held: () => number): TeardownLogic;
+  /** "The configuration shrank": waiters that can no longer ever fit are refused in the same turn. */
+  readonly shrinks?: Observable<void>;
+  readonly requiresHttpConnection?: boolean;
+}
+
+/** An account of whatever amounts, as the line holds them. */
+export type AnyAccount = Account<unknown>;
+
+/** Where an account writes the few lines worth an operator's attention; `console` unless given. */
+export interface Log {
+  warn(line: string): void;
+  info(line: string): void;
+}
+
+export interface AccountOptions {
+  /** The clock for verbs without `at`; unless given, the clock of the first admission that names the account. */
+  readonly scheduler?: SchedulerLike | undefined;
+}
+
+/** A Subject whose watchers can be counted: nobody may stay hooked to an account that nobody names. */
+export type Announcements = Observable<void> & { readonly observed: boolean };
+
+/**
+ * The base for accounts that are their own identity: replenished by release, nominal, in need of nothing.
+ *
+ * @example
+ * ```ts
+ * class Licences extends AbstractAccount {
+ *   #free = 3;
+ *   readonly capacity = 3;
+ *   constructor() { super('licences'); }
+ *   inUse() { return 3 - this.#free; }
+ *   fits(mine: readonly number[]) { return mine.length <= this.#free; }
+ *   tryTake(mine: readonly number[]) { return this.fits(mine) && ((this.#free -= mine.length), true); }
+ *   give(amounts: readonly number[]) { this.#free += amounts.length; }
+ *   earliestFit() { return null; }
+ * }
+ * ```
+ */
+export abstract class AbstractAccount<A = number> implements Account<A> {
+  readonly replenishment: 'release' | 'time' = 'release';
+  readonly category: string = 'custom';
+  readonly capacityChanges: Announcements;
+  readonly requiresHttpConnection: boolean = false;
+  readonly #changes = new Subject<void>();
+
+  constructor(
+    readonly name: string,
+    options: AccountOptions = {},
+  ) {
+    if (name === '') throw new RangeError('an account needs a name: events, errors and statuses call it by it');
+    this.capacityChanges = this.#changes;
+    if (options.scheduler) bindClock(this, options.scheduler);
+  }
+
+  abstract readonly capacity: number;
+  abstract inUse(at?: number): number;
+  abstract fits(mine: readonly A[], reservedAhead: readonly A[], at: number): boolean;
+  abstract tryTake(mine: readonly A[], reservedAhead: readonly A[], at: number, receipt?: object): boolean;
+  abstract give(amounts: readonly A[], at: number, receipt?: object): void;
+  abstract earliestFit(mine: readonly A[], reservedAhead: readonly A[], at: number): number | null;
+
+  accountFor(_amount: A): Identity {
+    return this;
+  }
+
+  statusIndicator(_at?: number): string | null {
+    return null;
+  }
+
+  /** Nothing to learn here; an account that adapts overrides it. */
+  onSuccess(_at?: number, _input?: A): void {
+    // A success says nothing about a fixed capacity.
+  }
+
+  onRateLimitError(_failure: UpstreamFailure, _at?: number, _input?: A): void {
+    // A failure says nothing about a fixed capacity.
+  }
+
+  observeHeld(_held: () => number): TeardownLogic {
+    // Only an account that paces its own line reads the count.
+  }
+
+  /** Tells every admission that names this account that there may be more now. */
+  protected capacityChanged(): void {
+    this.#changes.next();
+  }
+
+  /** The instant on the account's clock; before any clock named it, `otherwise`. */
+  protected now(otherwise: number): number {
+    return clockOf(this)?.now() ?? otherwise;
+  }
+}
+
+/** What an event says was asked: numeric amounts summed, anything else counted as one. */
+export function amountOf(amounts: readonly unknown[]): number {
+  let total = 0;
+  for (const amount of amounts) total += typeof amount === 'number' ? amount : 1;
+  return total;
+}

@@ -1,0 +1,110 @@
+/** A demand: everything a job needs at once, as an immutable value. */
+import type { Account, AnyAccount, Identity } from './accounts/account.js';
+import { resolve } from './accounts/router.js';
+
+/** One account's part of a demand. */
+export interface DemandEntry {
+  readonly account: AnyAccount;
+  /** What is debited: the account itself, or the key it answers for these amounts. */
+  readonly key: Identity;
+  readonly amounts: readonly unknown[];
+}
+
+/** An account (one permit), or an account with the amounts asked of it. */
+export type DemandPart = Account<never> | readonly [Account<never>, ...unknown[]];
+
+const ONE_PERMIT = 1;
+
+/**
+ * The whole request of a job. `add` answers a new demand; nothing changes one that was made.
+ *
+ * Amounts on the same account (and the same key of it) merge into one entry; entries keep first-added order.
+ */
+export class Demand {
+  /** Asks for nothing: an orchestrator's, which always passes. */
+  static readonly empty = new Demand([]);
+
+  readonly entries: readonly DemandEntry[];
+  /** Some account of this demand needs a connection of the HTTP pool. */
+  readonly requiresHttpConnection: boolean;
+
+  private constructor(entries: readonly DemandEntry[]) {
+    this.entries = Object.freeze(entries);
+    this.requiresHttpConnection = entries.some((entry) => entry.account.requiresHttpConnection === true);
+    Object.freeze(this);
+  }
+
+  get isEmpty(): boolean {
+    return this.entries.length === 0;
+  }
+
+  /**
+   * This demand and `amount` (one permit unless given) of `account`.
+   *
+   * @throws RangeError when the account does not count in such an amount.
+   */
+  add<A = number>(account: Account<A>, ...amounts: A[]): Demand {
+    let entries = this.entries;
+    for (const amount of amounts.length > 0 ? amounts : [ONE_PERMIT]) entries = added(entries, account, amount);
+    return new Demand(entries);
+  }
+}
+
+function added(entries: readonly DemandEntry[], asked: Account<never>, wanted: unknown): DemandEntry[] {
+  const { account, amount } = resolve(asked as AnyAccount, wanted);
+  account.validate?.(amount);
+  const key = account.accountFor?.(amount) ?? account;
+  const same = entries.findIndex((entry) => entry.account === account && entry.key === key);
+  const amounts = Object.freeze([...(entries[same]?.amounts ?? []), amount]);
+  const entry: DemandEntry = Object.freeze({ account, key, amounts });
+  return same < 0 ? [...entries, entry] : entries.with(same, entry);
+}
+
+/**
+ * A demand over accounts: each argument is an account (one permit) or `[account, amount, amount…]`.
+ *
+ * @throws RangeError when an amount is not what its account counts in.
+ *
+ * @example
+ * ```ts
+ * demand([gpt, 1_200], http);            // 1,200 tokens in one request, and one connection
+ * demand([pool, 2]).add(licences);       // two permits and a licence
+ * ```
+ */
+export function demand<const Parts extends readonly DemandPart[]>(...parts: Parts & Checked<Parts>): Demand {
+  let whole = Demand.empty;
+  for (const part of parts as readonly DemandPart[]) {
+    whole = isList(part) ? whole.add(part[0], ...(part.slice(1) as never[])) : whole.add(part);
+  }
+  return whole;
+}
+
+/** The parts themselves where every amount is one its account counts in; else what they should have been. */
+type Checked<Parts extends readonly DemandPart[]> = { readonly [K in keyof Parts]: CheckedPart<Parts[K]> };
+
+type CheckedPart<P> = P extends readonly [infer T, ...infer Amounts]
+  ? T extends Account<infer A>
+    ? Amounts extends readonly A[]
+      ? P
+      : readonly [T, ...A[]]
+    : never
+  : P extends Account<infer A>
+    ? number extends A
+      ? P
+      : readonly [P, A, ...A[]]
+    : never;
+
+const isList = (part: DemandPart): part is readonly [Account<never>, ...unknown[]] => Array.isArray(part);
+
+const withHttp = new WeakMap<Demand, WeakMap<AnyAccount, Demand>>();
+
+/** The demand with a place in the HTTP pool where one of its accounts needs a connection and none was asked for. */
+export function connected(whole: Demand, http: AnyAccount | undefined): Demand {
+  if (http === undefined || !whole.requiresHttpConnection) return whole;
+  if (whole.entries.some((entry) => entry.account === http)) return whole;
+  const known = withHttp.get(whole) ?? new WeakMap<AnyAccount, Demand>();
+  withHttp.set(whole, known);
+  const made = known.get(http) ?? whole.add(http, ONE_PERMIT);
+  known.set(http, made);
+  return made;
+}

@@ -1,0 +1,48 @@
+/** Draining: nothing new is admitted, what runs may end, and what does not end in time is told to and reported. */
+import { nonNegative } from './accounts/validation.js';
+import type { Desk } from './desk.js';
+import { StoppedError } from './errors.js';
+import { statusOf, type GrantView } from './status.js';
+
+export interface DrainOptions {
+  /** ms to wait for the grants; then every `grant.signal` aborts. Unless given, as long as they take. */
+  readonly timeout?: number | undefined;
+}
+
+export interface DrainReport {
+  /** Every grant was settled. */
+  readonly drained: boolean;
+  /** Parked asks that were refused. */
+  readonly refused: number;
+  /** ms that the drain took. */
+  readonly took: number;
+  /** What was still held at the end: each was told to abort. */
+  readonly left: readonly GrantView[];
+}
+
+export function drainDesk(desk: Desk, { timeout }: DrainOptions = {}): Promise<DrainReport> {
+  if (timeout !== undefined) nonNegative('drain timeout (ms)', timeout);
+  const since = desk.now();
+  const refused = desk.state.line.length;
+  desk.stop();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      settled.unsubscribe();
+      alarm?.cancel();
+      const { grants } = statusOf(desk);
+      resolve({ drained: grants.length === 0, refused, took: desk.now() - since, left: grants });
+    };
+    const settled = desk.changes.subscribe(() => {
+      if (desk.holdings.size === 0) end();
+    });
+    const alarm =
+      timeout === undefined
+        ? null
+        : desk.alarms.set(since + timeout, () => {
+            const reason = new StoppedError(new Error(`the drain's ${String(timeout)}ms have passed`));
+            for (const holding of [...desk.holdings]) holding.abort(reason);
+            end();
+          });
+    if (desk.holdings.size === 0) end();
+  });
+}

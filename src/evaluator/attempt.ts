@@ -1,0 +1,169 @@
+/** One attempt: may this waiter have its whole demand now? All of it is debited, or nothing is. */
+import type { AnyAccount, Identity } from '../accounts/account.js';
+import type { DemandEntry } from '../demand.js';
+import { RefusedError } from '../errors.js';
+import { Holding } from './holding.js';
+import type { Line, Waiter } from './line.js';
+import type { Turn } from './turn.js';
+
+export type Verdict =
+  | { readonly kind: 'held'; readonly waiter: Waiter }
+  | { readonly kind: 'granted'; readonly waiter: Waiter; readonly holding: Holding }
+  | { readonly kind: 'refused'; readonly waiter: Waiter; readonly by: AnyAccount; readonly error: RefusedError };
+
+/** Something that no single waiter is to blame for: the books may be wrong, so admission closes. */
+export class Defect extends Error {
+  override name = 'Defect';
+  /** The line as the pass that met it had left it so far. */
+  line: Line | null = null;
+
+  constructor(override readonly cause: unknown) {
+    super('a defect met in a pass');
+  }
+}
+
+const NOTHING: readonly never[] = [];
+
+/** The amounts that the head has on this key, all its entries there together: they are set aside for it. */
+function reservedOn(head: Waiter | null, key: Identity): readonly unknown[] {
+  if (head === null) return NOTHING;
+  const { entries } = head.ask.demand;
+  let reserved: readonly unknown[] = NOTHING;
+  for (const entry of entries) {
+    if (entry.key === key) reserved = reserved.length === 0 ? entry.amounts : [...reserved, ...entry.amounts];
+  }
+  return reserved;
+}
+
+/**
+ * Judges one waiter. `head` is null for the head itself.
+ *
+ * @throws Defect when an account cannot take back what a failed attempt took from it.
+ */
+export function attempt(waiter: Waiter, head: Waiter | null, turn: Turn): Verdict {
+  const { demand } = waiter.ask;
+  const memory = demand.isEmpty ? null : turn.books.memory;
+  if (memory !== null) {
+    // Memory's line goes in order: behind a head that waits for the heap nobody is asked anything.
+    if (head?.onMemory === true) return heldOnMemory(waiter, memory, head.deadline, turn);
+    try {
+      if (!memory.fits(NOTHING, NOTHING, turn.at)) {
+        return heldOnMemory(waiter, memory, memory.earliestFit(NOTHING, NOTHING, turn.at), turn);
+      }
+    } catch (error) {
+      return refused(waiter, memory, error);
+    }
+  }
+  const held = shortfalls(waiter, head, turn);
+  return held ?? take(waiter, head, turn);
+}
+
+function heldOnMemory(waiter: Waiter, memory: AnyAccount, deadline: number | null, turn: Turn): Verdict {
+  const marked = turn.hold(waiter, memory, NOTHING);
+  return { kind: 'held', waiter: { ...marked, shortOf: [memory], onMemory: true, deadline } };
+}
+
+/** Asks every entry, beyond the first shortfall too: each account is marked where it first refuses. */
+function shortfalls(waiter: Waiter, head: Waiter | null, turn: Turn): Verdict | null {
+  const { at } = turn;
+  let marked = waiter;
+  let deadline: number | null = -Infinity;
+  const shortOf: AnyAccount[] = [];
+  for (const { account, key, amounts } of waiter.ask.demand.entries) {
+    const reserved = reservedOn(head, key);
+    try {
+      if (account.fits(amounts, reserved, at)) continue;
+      marked = turn.hold(marked, account, amounts);
+      shortOf.push(account);
+      const instant = account.earliestFit(amounts, reserved, at);
+      // Short on one that only an event helps, the clock alone changes nothing.
+      deadline = deadline === null || instant === null ? null : Math.max(deadline, instant);
+    } catch (error) {
+      return refused(marked, account, error);
+    }
+  }
+  if (shortOf.length === 0) return null;
+  return { kind: 'held', waiter: { ...marked, shortOf, onMemory: false, deadline } };
+}
+
+function take(waiter: Waiter, head: Waiter | null, turn: Turn): Verdict {
+  const { at } = turn;
+  const { ask } = waiter;
+  const holding = new Holding(ask, at, waitTimes(waiter, at));
+  const taken: DemandEntry[] = [];
+  for (const entry of ask.demand.entries) {
+    const { account, amounts } = entry;
+    const reserved = reservedOn(head, entry.key);
+    try {
+      if (account.tryTake(amounts, reserved, at, holding)) {
+        taken.push(entry);
+        continue;
+      }
+      // Asked before the others are given back: what they hold may be what this one is short of.
+      const deadline = account.earliestFit(amounts, reserved, at);
+      compensate(taken, at, holding);
+      const marked = turn.hold(waiter, account, amounts);
+      return { kind: 'held', waiter: { ...marked, shortOf: [account], onMemory: false, deadline } };
+    } catch (error) {
+      if (error instanceof Defect) throw error;
+      compensate(taken, at, holding);
+      return refused(waiter, account, error);
+    }
+  }
+  const memory = ask.demand.isEmpty ? null : turn.books.memory;
+  if (memory !== null) {
+    try {
+      if (!memory.tryTake(NOTHING, NOTHING, at)) {
+        const deadline = memory.earliestFit(NOTHING, NOTHING, at);
+        compensate(taken, at, holding);
+        return heldOnMemory(waiter, memory, deadline, turn);
+      }
+    } catch (error) {
+      if (error instanceof Defect) throw error;
+      compensate(taken, at, holding);
+      return refused(waiter, memory, error);
+    }
+  }
+  return { kind: 'granted', waiter, holding };
+}
+
+/** Gives back what a failed attempt took. Every account gets its own back, whichever of them throws. */
+function compensate(taken: readonly DemandEntry[], at: number, receipt: object): void {
+  const errors: unknown[] = [];
+  for (const { account, amounts } of taken) {
+    try {
+      account.give(amounts, at, receipt);
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw new Defect(combined(errors));
+}
+
+/** One error as it is, several as one. */
+export const combined = (errors: readonly unknown[]): unknown =>
+  errors.length === 1 ? errors[0] : new AggregateError(errors, 'several accounts could not take back what they gave');
+
+function refused(waiter: Waiter, by: AnyAccount, thrown: unknown): Verdict {
+  return { kind: 'refused', waiter, by, error: asRefusal(thrown, by) };
+}
+
+/** A readable refusal passes untouched; anything else is a bug of the account, and travels as the cause. */
+function asRefusal(thrown: unknown, by: AnyAccount): RefusedError {
+  if (thrown instanceof RefusedError) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new RefusedError(`the account "${by.name}" failed while it was asked: ${message}`, {
+    reason: 'aborted',
+    account: by.name,
+    cause: thrown,
+  });
+}
+
+/** From the first refusal on each account until now, whole ms, summed over accounts of one name. */
+function waitTimes(waiter: Waiter, at: number): ReadonlyMap<string, number> {
+  const times = new Map<string, number>();
+  for (const [account, since] of waiter.marks) {
+    times.set(account.name, (times.get(account.name) ?? 0) + Math.floor(at - since));
+  }
+  return times;
+}

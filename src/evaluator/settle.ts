@@ -1,0 +1,90 @@
+/** What a grant gives back at its end: the accounts are told how it went, credited, and memory hears of a completion. */
+import { amountOf, type AnyAccount } from '../accounts/account.js';
+import type { UpstreamFailure } from '../accounts/upstream-failure.js';
+import type { DemandEntry } from '../demand.js';
+import type { Holding } from './holding.js';
+import type { Turn } from './turn.js';
+
+/** `release` returns what work holds; `rollback` returns everything, metered debits included. */
+export type Verb = 'release' | 'rollback';
+
+/** Pressure that an upstream put on a call, and the account it is about. */
+export interface Pressure {
+  readonly pressure: UpstreamFailure;
+  /** Unless named, the only account of the grant that learns; where there are several, none. */
+  readonly account?: AnyAccount;
+}
+
+/** How a granted call ended, for the accounts that learn; `ignored` says nothing about load. */
+export type Outcome = 'success' | 'ignored' | Pressure;
+
+/** The end of one grant; `failures` collects what accounts threw, for the caller who settles. */
+export interface Settlement {
+  readonly holding: Holding;
+  readonly verb: Verb;
+  readonly outcome: Outcome;
+  readonly failures: unknown[];
+}
+
+/** Settles a grant: every account gets its own back, whichever of them throws. */
+export function giveBack({ holding, verb, outcome, failures }: Settlement, turn: Turn): void {
+  const { ask } = holding;
+  const attemptTo = (work: () => void): boolean => {
+    try {
+      work();
+      return true;
+    } catch (error) {
+      failures.push(error);
+      return false;
+    }
+  };
+  attemptTo(() => {
+    teach(ask.demand.entries, outcome, turn.at);
+  });
+  for (const entry of ask.demand.entries) {
+    const { account, amounts } = entry;
+    if (verb === 'release' && account.replenishment === 'time') continue;
+    const given = attemptTo(() => {
+      const charged = holding.charged.get(entry);
+      // What was corrected after the take is undone first, so that the give matches the take.
+      if (charged !== undefined) account.adjust?.(amountOf(amounts) - charged, turn.at);
+      account.give(amounts, turn.at, holding);
+    });
+    if (given) turn.released(ask, account, amounts);
+  }
+  const { memory } = turn.books;
+  if (memory !== null && !ask.demand.isEmpty) {
+    attemptTo(() => {
+      memory.give([], turn.at);
+    });
+  }
+}
+
+/** Base methods that learn nothing are told as well: telling them is free, guessing who learns is not. */
+function teach(entries: readonly DemandEntry[], outcome: Outcome, at: number): void {
+  if (outcome === 'ignored') return;
+  if (outcome === 'success') {
+    for (const { account } of entries) account.onSuccess?.(at);
+    return;
+  }
+  const about = outcome.account ?? onlyLearner(entries);
+  about?.onRateLimitError?.(outcome.pressure, at);
+}
+
+/** The clocked accounts are the ones that adapt; a gate's capacity is a fact. */
+function onlyLearner(entries: readonly DemandEntry[]): AnyAccount | null {
+  const learners = entries.filter(({ account }) => account.replenishment === 'time').map(({ account }) => account);
+  const [only] = learners;
+  if (only !== undefined && learners.length === 1) return only;
+  if (learners.length > 1 && !warned) {
+    warned = true;
+    console.warn(
+      `rx-admission: an outcome of pressure names no account and ${String(learners.length)} of its grant learn ` +
+        `(${learners.map(({ name }) => name).join(', ')}): none is told; name the account in the outcome`,
+    );
+  }
+  return null;
+}
+
+/** One warning is enough to find the call that forgets the name. */
+let warned = false;

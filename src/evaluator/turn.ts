@@ -1,0 +1,122 @@
+/** One turn of the fold while it is being made: the instant, the books it works on, and what it decides. */
+import { amountOf, type AnyAccount } from '../accounts/account.js';
+import type { MemoryGate } from '../accounts/memory-gate.js';
+import type { AdmissionError, RefusalReason } from '../errors.js';
+import type { AdmissionEvent, AdmissionEventType } from '../events.js';
+import type { Holding } from './holding.js';
+import type { Ledger } from './ledger.js';
+import type { Asking, Waiter } from './line.js';
+
+/** What the shell carries out, in this order, after the fold. */
+export type Effect =
+  | { readonly kind: 'event'; readonly event: AdmissionEvent }
+  | { readonly kind: 'granted'; readonly ask: Asking; readonly holding: Holding }
+  | { readonly kind: 'refused'; readonly ask: Asking; readonly error: AdmissionError };
+
+/** What the fold questions and writes to. */
+export interface Books {
+  readonly memory: MemoryGate | null;
+  readonly ledger: Ledger;
+  readonly maxWaiters: number;
+  readonly overflow: 'reject' | 'drop-oldest';
+  /** Whether anybody listens to events: unless so, none is built. */
+  listening(): boolean;
+}
+
+interface EventFacts {
+  readonly amount: number;
+  readonly waiters: number;
+  readonly wait?: number;
+  readonly reason?: RefusalReason;
+}
+
+export class Turn {
+  readonly effects: Effect[] = [];
+
+  constructor(
+    readonly books: Books,
+    readonly at: number,
+  ) {}
+
+  /** Marks the waiter held on an account: HELD is said once per account and wait. */
+  hold(waiter: Waiter, account: AnyAccount, amounts: readonly unknown[]): Waiter {
+    if (waiter.marks.has(account)) return waiter;
+    const waiters = this.books.ledger.mark(account, 1);
+    this.emit('HELD', waiter.ask, account, { amount: this.#amount(account, amounts), waiters });
+    return { ...waiter, marks: new Map(waiter.marks).set(account, this.at) };
+  }
+
+  /** The waiter leaves with a grant: its marks go, entries first and memory last. */
+  grant(waiter: Waiter, holding: Holding): void {
+    const { ledger, memory } = this.books;
+    const { ask, marks } = waiter;
+    for (const account of marks.keys()) ledger.mark(account, -1);
+    for (const { account, amounts } of ask.demand.entries) {
+      const since = marks.get(account);
+      const facts = { amount: amountOf(amounts), waiters: ledger.marked(account) };
+      if (since === undefined) this.emit('GRANTED_IMMEDIATE', ask, account, facts);
+      else this.emit('GRANTED_FROM_HOLD', ask, account, { ...facts, wait: this.at - since });
+    }
+    const since = memory === null ? undefined : marks.get(memory);
+    if (memory !== null && since !== undefined) {
+      this.emit('GRANTED_FROM_HOLD', ask, memory, { amount: 1, waiters: ledger.marked(memory), wait: this.at - since });
+    }
+    this.effects.push({ kind: 'granted', ask, holding });
+  }
+
+  /** The waiter leaves ungranted; `by` is the account that refused it, if one did. */
+  refuse(waiter: Waiter, error: AdmissionError | null, reason: RefusalReason, by: AnyAccount | null = null): void {
+    const { ledger } = this.books;
+    const { ask, marks } = waiter;
+    if (by !== null && !marks.has(by)) {
+      this.emit('REJECTED', ask, by, { amount: 1, waiters: ledger.marked(by), reason });
+    }
+    for (const [account, since] of marks) {
+      const waiters = ledger.mark(account, -1);
+      this.emit('REJECTED', ask, account, { amount: 1, waiters, wait: this.at - since, reason });
+    }
+    if (error !== null) this.effects.push({ kind: 'refused', ask, error });
+  }
+
+  released(ask: Asking, account: AnyAccount, amounts: readonly unknown[]): void {
+    this.emit('RELEASED', ask, account, { amount: amountOf(amounts), waiters: this.books.ledger.marked(account) });
+  }
+
+  /** Best effort: an account that cannot be described costs its event, never a decision. */
+  private emit(type: AdmissionEventType, { job }: Asking, account: AnyAccount, facts: EventFacts): void {
+    if (!this.books.listening()) return;
+    const { at } = this;
+    try {
+      this.effects.push({
+        kind: 'event',
+        event: {
+          type,
+          at,
+          account: account.name,
+          category: account.category ?? 'custom',
+          capacity: account.capacity,
+          inUse: account.inUse(at),
+          waiters: facts.waiters,
+          amount: facts.amount,
+          wait: Math.floor(facts.wait ?? 0),
+          reason: facts.reason ?? null,
+          indicator: account.statusIndicator?.(at) ?? null,
+          job,
+        },
+      });
+    } catch {
+      // Telemetry observes; admission never hears that it failed.
+    }
+  }
+
+  #amount(account: AnyAccount, amounts: readonly unknown[]): number {
+    return account === this.books.memory ? 1 : amountOf(amounts);
+  }
+}
+
+/** The turn of one who will not wait: being short leaves no mark and no event. */
+export class PassingTurn extends Turn {
+  override hold(waiter: Waiter): Waiter {
+    return waiter;
+  }
+}

@@ -1,0 +1,144 @@
+/** A grant: what was taken for one job, held until it is settled, once. */
+import type { Account, AnyAccount } from './accounts/account.js';
+import { amountOf } from './accounts/account.js';
+import { nonNegative } from './accounts/validation.js';
+import type { Demand } from './demand.js';
+import type { Holding } from './evaluator/holding.js';
+import type { Outcome, Verb } from './evaluator/settle.js';
+
+/** What a grant asks of the admission that gave it. */
+export interface Settler {
+  settle(holding: Holding, verb: Verb, outcome: Outcome): void;
+  /** Moves the debit of one entry to what was really used. */
+  charge(holding: Holding, account: AnyAccount, actual: number): void;
+  now(): number;
+}
+
+/** Aborts a grant's signal: for those who cut its work, which is nobody outside this package. */
+export let abortGrant: (grant: Grant, reason: unknown) => void;
+
+/**
+ * The whole demand, debited. Settled once: the first of `release` and `rollback` wins, the rest do nothing.
+ *
+ * @example
+ * ```ts
+ * using grant = await admission.acquire(demand([gpt, 900], http));
+ * await call({ signal: grant.signal });
+ * ```
+ */
+export class Grant {
+  static {
+    abortGrant = (grant, reason) => {
+      grant.#holding.abort(reason);
+    };
+  }
+
+  readonly #holding: Holding;
+  readonly #settler: Settler;
+  readonly #deadline: number;
+  #unfinished = 0;
+  #claim: { readonly verb: Verb; readonly outcome: Outcome } | null = null;
+
+  constructor(holding: Holding, settler: Settler, deadline: number | undefined) {
+    this.#holding = holding;
+    this.#settler = settler;
+    this.#deadline = deadline ?? Infinity;
+  }
+
+  get demand(): Demand {
+    return this.#holding.ask.demand;
+  }
+
+  /** The label or snapshot given with the ask. */
+  get job(): unknown {
+    return this.#holding.ask.job;
+  }
+
+  /** Whole ms from asking to granted. */
+  get wallWait(): number {
+    return Math.floor(this.#holding.grantedAt - this.#holding.ask.askedAt);
+  }
+
+  /** Whole ms that each account which refused the job kept it, by name. They overlap, so they do not sum to the wait. */
+  get waitTimes(): ReadonlyMap<string, number> {
+    return this.#holding.waitTimes;
+  }
+
+  get isEmpty(): boolean {
+    return this.demand.isEmpty;
+  }
+
+  /** Aborts on unsubscribe, on the ask's own signal, at its deadline, and when a drain runs out of time. */
+  get signal(): AbortSignal {
+    return this.#holding.signal;
+  }
+
+  /** ms left until the ask's deadline; Infinity without one. */
+  remaining(): number {
+    return Math.max(0, this.#deadline - this.#settler.now());
+  }
+
+  /** Everything was given back. False while work that cannot be torn down is still going on. */
+  get settled(): boolean {
+    return this.#holding.settled;
+  }
+
+  /**
+   * Keeps the grant until `work` settles, whatever ends first: a timeout of the observer frees no slot that still works.
+   * A rejection is the caller's to handle; here it only ends the hold.
+   */
+  until(work: PromiseLike<unknown>): void {
+    if (this.settled) return;
+    this.#unfinished += 1;
+    const finished = (): void => {
+      this.#unfinished -= 1;
+      if (this.#unfinished === 0 && this.#claim) this.#settle(this.#claim.verb, this.#claim.outcome);
+    };
+    work.then(finished, finished);
+  }
+
+  /**
+   * Replaces an estimated debit by what was really used. It may leave a bucket in debt, which takes never do.
+   *
+   * @throws RangeError when the demand does not name the account, or the amount is not a number from zero up.
+   * @throws TypeError when the account cannot be corrected (it has no `adjust`).
+   */
+  charge(account: Account<never>, actual: number): void {
+    nonNegative(`${account.name}: the amount really used`, actual);
+    this.#settler.charge(this.#holding, account as AnyAccount, actual);
+  }
+
+  /** Gives back what work holds; what time replenishes stays spent. */
+  release(outcome: Outcome = 'ignored'): void {
+    this.#end('release', outcome);
+  }
+
+  /** Gives back everything, metered debits included: the job never ran. */
+  rollback(): void {
+    this.#end('rollback', 'ignored');
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
+  }
+
+  #end(verb: Verb, outcome: Outcome): void {
+    if (this.#claim) return;
+    this.#claim = { verb, outcome };
+    if (this.#unfinished === 0) this.#settle(verb, outcome);
+  }
+
+  #settle(verb: Verb, outcome: Outcome): void {
+    this.#settler.settle(this.#holding, verb, outcome);
+  }
+}
+
+/** Moves the debit of `account` in a holding; the later correction starts from the earlier one. */
+export function chargeHolding(holding: Holding, account: AnyAccount, actual: number, at: number): void {
+  const entry = holding.ask.demand.entries.find((candidate) => candidate.account === account);
+  if (entry === undefined) throw new RangeError(`this grant's demand does not name the account "${account.name}"`);
+  if (account.adjust === undefined) throw new TypeError(`the account "${account.name}" counts exactly: it has no adjust`);
+  const before = holding.charged.get(entry) ?? amountOf(entry.amounts);
+  account.adjust(actual - before, at);
+  holding.charged.set(entry, actual);
+}

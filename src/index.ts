@@ -1,0 +1,54 @@
+/** The public API on one screen. */
+export { Admission, createAdmission, type AdmissionOptions, type RunOptions } from './admission.js';
+export type { Admit, AdmitOptions, Call, DemandOf, Ending } from './admit.js';
+export type { AskOptions } from './desk.js';
+export type { EachOptions, Pullable } from './each.js';
+export { Demand, demand, type DemandEntry } from './demand.js';
+export type { Grant } from './grant.js';
+export type { Outcome, Pressure } from './evaluator/settle.js';
+export type { AdmissionEvent, AdmissionEventType } from './events.js';
+export type { QueueState } from './evaluator/evaluate.js';
+export type { AccountView, AdmissionStatus, GrantView, WaiterView } from './status.js';
+export type { DrainOptions, DrainReport } from './drain.js';
+export {
+  AdmissionError,
+  CancelledError,
+  QueueFullError,
+  RefusedError,
+  StoppedError,
+  WaitTimeoutError,
+  type RefusalReason,
+} from './errors.js';
+export { monotonicScheduler } from './clock.js';
+export {
+  AbstractAccount,
+  amountOf,
+  type Account,
+  type AccountOptions,
+  type Identity,
+  type Log,
+} from './accounts/account.js';
+export {
+  CountingGate,
+  DatabaseGate,
+  HttpGate,
+  ModelGate,
+  type CountingGateOptions,
+  type HttpGateOptions,
+} from './accounts/counting-gate.js';
+export { TokenBucket, type TokenBucketLimits, type TokenBucketOptions } from './accounts/token-bucket.js';
+export { ElasticWindow, type ElasticWindowOptions } from './accounts/elastic-window.js';
+export { MemoryGate, type MemoryGateOptions } from './accounts/memory-gate.js';
+export { router, type Route, type Router, type RouterOptions } from './accounts/router.js';
+export { Accounts, type AccountsOptions, type ModelSpec, type ReportedLimits } from './accounts/registry.js';
+export { UpstreamFailure, type UpstreamFailureFields } from './accounts/upstream-failure.js';
+export { parseIntOrNull, RateLimitInfo, type RateLimitFields, type RateLimitKind } from './accounts/rate-limit-info.js';
+export {
+  ElasticWindowStatus,
+  MemoryStatus,
+  SemaphoreStatus,
+  TokenBucketStatus,
+  type AccountStatus,
+  type CircuitName,
+  type MemoryZone,
+} from './accounts/statuses.js';

@@ -1,0 +1,87 @@
+/** What `project` may answer, as an observable that can really be torn down. */
+import { from, Observable, type ObservableInput } from 'rxjs';
+import type { Grant } from './grant.js';
+
+/**
+ * Promises keep the grant until they settle: they cannot be torn down. Async iterables and streams are told to return in
+ * the turn of the unsubscribe, and keep the grant until they really have.
+ */
+export function toObservable(input: ObservableInput<unknown>, grant: Grant | null): Observable<unknown> {
+  if (input instanceof Observable) return input;
+  if (isPromiseLike(input)) {
+    grant?.until(input);
+    return from(input);
+  }
+  const pull = pullFrom(input);
+  return pull === null ? from(input) : drained(pull, grant);
+}
+
+/** A source of values that is asked for each, and can be told to stop. */
+export interface Pull<T> {
+  next(): PromiseLike<IteratorResult<T>>;
+  /** Tells the source to stop, now; settles when it has. */
+  stop(): PromiseLike<unknown> | undefined;
+}
+
+/** How to pull from an async iterable or a stream; null for anything else. */
+export function pullFrom<T>(input: unknown): Pull<T> | null {
+  if (isStream<T>(input)) {
+    const reader = input.getReader();
+    return {
+      next: () => reader.read() as PromiseLike<IteratorResult<T>>,
+      stop: () => reader.cancel(),
+    };
+  }
+  if (!isAsyncIterable<T>(input)) return null;
+  const iterator = input[Symbol.asyncIterator]();
+  return {
+    next: () => iterator.next(),
+    stop: () => iterator.return?.(),
+  };
+}
+
+function drained(pull: Pull<unknown>, grant: Grant | null): Observable<unknown> {
+  return new Observable((subscriber) => {
+    let ended = false;
+    const step = (): void => {
+      if (subscriber.closed) return;
+      pull.next().then(
+        (result) => {
+          if (result.done === true) {
+            ended = true;
+            subscriber.complete();
+            return;
+          }
+          subscriber.next(result.value);
+          step();
+        },
+        (error: unknown) => {
+          ended = true;
+          subscriber.error(error);
+        },
+      );
+    };
+    subscriber.add(() => {
+      if (ended) return;
+      const stopping = pull.stop();
+      if (stopping === undefined) return;
+      grant?.until(stopping);
+      // Nobody listens any more: a failure while stopping has no reader, and no place as an unhandled rejection.
+      stopping.then(undefined, () => undefined);
+    });
+    step();
+  });
+}
+
+export const isPromiseLike = (value: unknown): value is PromiseLike<unknown> =>
+  typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+
+interface StreamLike<T> {
+  getReader(): { read(): PromiseLike<{ done: boolean; value?: T | undefined }>; cancel(): PromiseLike<unknown> };
+}
+
+const isStream = <T>(value: unknown): value is StreamLike<T> =>
+  typeof value === 'object' && value !== null && typeof (value as { getReader?: unknown }).getReader === 'function';
+
+const isAsyncIterable = <T>(value: unknown): value is AsyncIterable<T> =>
+  typeof value === 'object' && value !== null && Symbol.asyncIterator in value;

@@ -1,0 +1,47 @@
+/** The outbox: what was decided is carried out in order, and never inside another delivery. */
+
+export class Outbox {
+  #waiting: (() => void)[] = [];
+  #next = 0;
+  #busy = false;
+
+  /** A delivery is under way: whatever is sent now is carried out after it. */
+  get busy(): boolean {
+    return this.#busy;
+  }
+
+  send(delivery: () => void): void {
+    this.#waiting.push(delivery);
+  }
+
+  /** Carries out everything that was sent, what is sent meanwhile included; inside a delivery it leaves that to it. */
+  flush(): void {
+    if (this.#busy) return;
+    this.#busy = true;
+    try {
+      for (let delivery = this.#take(); delivery !== undefined; delivery = this.#take()) {
+        try {
+          delivery();
+        } catch (error) {
+          // The rest of the line must not pay for one consumer: its error is reported as RxJS reports such ones.
+          setTimeout(() => {
+            throw error;
+          });
+        }
+      }
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  #take(): (() => void) | undefined {
+    const delivery = this.#waiting[this.#next];
+    this.#next += 1;
+    // Taken from the front by counting: a shift costs the length of a long array.
+    if (this.#next >= this.#waiting.length) {
+      this.#waiting = [];
+      this.#next = 0;
+    }
+    return delivery;
+  }
+}

@@ -1,0 +1,27 @@
+/** What the core asks of its runtime, where the runtime offers none of it: browsers and the like. */
+
+/** Used and greatest size of the heap, bytes; or a bare share as `{ used: share, max: 1 }`. */
+export interface HeapReading {
+  readonly used: number;
+  readonly max: number;
+}
+
+export interface HeapPort {
+  read(): HeapReading;
+  collect?(): void | Promise<void>;
+  /** Starts watching collections; the answer stops it. */
+  watch?(): () => void;
+}
+
+/** Runs a function in the asynchronous context that was current when the context was taken. */
+export type Context = <T>(work: () => T) => T;
+
+/** @throws Error always: there is no heap to read here. */
+export function defaultHeap(): HeapPort {
+  throw new Error('this runtime shows no heap: give the MemoryGate a `heap` option to read it by');
+}
+
+/** No asynchronous context to keep. */
+export function currentContext(): Context {
+  return (work) => work();
+}

@@ -1,0 +1,78 @@
+/** The whole of an admission at one instant: every account, every waiter and what it waits for, every grant. */
+import type { AccountStatus } from './accounts/statuses.js';
+import type { Desk } from './desk.js';
+import type { QueueState } from './evaluator/evaluate.js';
+
+export interface AccountView {
+  readonly name: string;
+  readonly category: string;
+  readonly capacity: number;
+  readonly inUse: number;
+  /** Jobs held on it. */
+  readonly waiters: number;
+  readonly indicator: string | null;
+  /** The account's own status, where it has one. */
+  readonly status: AccountStatus | null;
+}
+
+export interface WaiterView {
+  /** From 1, the head. */
+  readonly place: number;
+  readonly job: unknown;
+  /** ms since it asked. */
+  readonly waited: number;
+  /** Names of the accounts that its latest answer was short of. */
+  readonly shortOf: readonly string[];
+  /** The earliest instant it could go by the clock alone; null when only an event helps. */
+  readonly earliest: number | null;
+}
+
+export interface GrantView {
+  readonly job: unknown;
+  /** Names of the accounts it holds. */
+  readonly accounts: readonly string[];
+  /** ms since it was granted. */
+  readonly age: number;
+}
+
+export interface AdmissionStatus {
+  readonly at: number;
+  readonly phase: QueueState['phase'];
+  readonly queueSize: number;
+  readonly nextDeadline: number | null;
+  readonly accounts: readonly AccountView[];
+  readonly waiters: readonly WaiterView[];
+  readonly grants: readonly GrantView[];
+}
+
+export function statusOf(desk: Desk): AdmissionStatus {
+  const at = desk.now();
+  const { phase, line, nextDeadline } = desk.state;
+  return {
+    at,
+    phase,
+    queueSize: line.length,
+    nextDeadline,
+    accounts: [...desk.ledger.accounts].map((account) => ({
+      name: account.name,
+      category: account.category ?? 'custom',
+      capacity: account.capacity,
+      inUse: account.inUse(at),
+      waiters: desk.ledger.marked(account),
+      indicator: account.statusIndicator?.(at) ?? null,
+      status: account.status?.(at) ?? null,
+    })),
+    waiters: line.map(({ ask, shortOf, deadline }, index) => ({
+      place: index + 1,
+      job: ask.job,
+      waited: at - ask.askedAt,
+      shortOf: shortOf.map(({ name }) => name),
+      earliest: deadline,
+    })),
+    grants: [...desk.holdings].map(({ ask, grantedAt }) => ({
+      job: ask.job,
+      accounts: ask.demand.entries.map(({ account }) => account.name),
+      age: at - grantedAt,
+    })),
+  };
+}
