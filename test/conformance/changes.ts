@@ -122,7 +122,7 @@ function ofEntries(value: unknown, path: Path): readonly Change[] {
   const list = value as unknown[];
   const edited = (index: number, to: string, edit: (list: unknown[]) => void): Change => ({
     path: [...path, index],
-    from: JSON.stringify(list[index]) ?? 'nothing',
+    from: index < list.length ? JSON.stringify(list[index]) : 'nothing',
     to,
     kind: 'wrong',
     apply: (expect) => {

@@ -28,7 +28,7 @@ export function checksOf(value: unknown, given: Given, steps: readonly Step[]): 
   const checks = listAt(value, 'expect.checks').map((entry, index) => {
     const where = `expect.checks[${index}]`;
     const fields = mapAt(entry, where);
-    return fields['job'] === undefined ? questionsOf(fields, where, given, steps) : grantOf(fields, where, given, steps);
+    return fields.job === undefined ? questionsOf(fields, where, given, steps) : grantOf(fields, where, given, steps);
   });
   return checks.sort(inOrder);
 }
@@ -48,8 +48,8 @@ function questionsOf(fields: Fields, where: string, given: Given, steps: readonl
 }
 
 function instantOf(fields: Fields, where: string, given: Given, steps: readonly Step[]): Instant {
-  const after = countAt(fields['after'], `${where}.after`);
-  const t = numberAt(fields['t'], `${where}.t`);
+  const after = countAt(fields.after, `${where}.after`);
+  const t = numberAt(fields.t, `${where}.t`);
   if (after > steps.length) throw new NotUnderstood(`${where}.after: there are ${steps.length} steps, not ${after}`);
   const from = steps[after - 1]?.t ?? given.clock;
   const until = steps[after]?.t ?? Infinity;
@@ -63,11 +63,11 @@ const ABOUT_A_GRANT = ['wallWaitMs', 'waitTimesMs', 'isEmpty'] as const;
 
 function grantOf(fields: Fields, where: string, given: Given, steps: readonly Step[]): Check {
   onlyKeys(fields, ['job', 't', 'after', ...ABOUT_A_GRANT], where);
-  const job = textAt(fields['job'], `${where}.job`);
+  const job = textAt(fields.job, `${where}.job`);
   if (!steps.some((step) => step.kind === 'arrive' && step.jobs.includes(job))) {
     throw new NotUnderstood(`${where}.job: ${show(job)} never arrives`);
   }
-  const timed = fields['t'] !== undefined || fields['after'] !== undefined;
+  const timed = fields.t !== undefined || fields.after !== undefined;
   const asks = ABOUT_A_GRANT.filter((about) => fields[about] !== undefined).map((about) => ({
     key: `${job}.${about}`,
     question: { kind: 'grant', job, about } as const,

@@ -33,18 +33,18 @@ export function expectOf(value: unknown, given: Given, steps: readonly Step[]): 
   const fields = mapAt(value, 'expect');
   const perAccount = Object.keys(fields).filter((key) => key.startsWith(PER_ACCOUNT));
   onlyKeys(fields, ['grantedAt', 'failed', 'stillParked', 'events', 'checks', 'facts', ...perAccount], 'expect');
-  for (const fact of listAt(fields['facts'] ?? [], 'expect.facts')) textAt(fact, 'expect.facts');
+  for (const fact of listAt(fields.facts ?? [], 'expect.facts')) textAt(fact, 'expect.facts');
   const spoken = Object.keys(fields).filter((key) => key !== 'facts');
   if (spoken.length === 0) throw new NotUnderstood('expect: says nothing that can be asserted');
   const jobs = spoken.some((key) => key === 'grantedAt' || key === 'failed' || key === 'stillParked');
   return {
-    grantedAt: fields['grantedAt'] === undefined ? null : grantedAtOf(fields['grantedAt']),
+    grantedAt: fields.grantedAt === undefined ? null : grantedAtOf(fields.grantedAt),
     // Complete: where the jobs are spoken of and no failure is named, none failed.
-    failed: jobs ? failedOf(fields['failed'] ?? {}) : null,
-    stillParked: fields['stillParked'] === undefined ? null : parkedOf(fields['stillParked']),
-    events: fields['events'] === undefined ? null : eventsOf(fields['events'], 'expect.events'),
+    failed: jobs ? failedOf(fields.failed ?? {}) : null,
+    stillParked: fields.stillParked === undefined ? null : parkedOf(fields.stillParked),
+    events: fields.events === undefined ? null : eventsOf(fields.events, 'expect.events'),
     eventsOn: new Map(perAccount.map((key) => [accountOf(key, given), eventsOf(fields[key], `expect.${key}`)])),
-    checks: checksOf(fields['checks'] ?? [], given, steps),
+    checks: checksOf(fields.checks ?? [], given, steps),
   };
 }
 
@@ -97,8 +97,8 @@ function parkedOf(value: unknown): Parked {
   const fields = mapAt(value, where);
   onlyKeys(fields, ['count', 'first', 'last'], where);
   return {
-    count: countAt(fields['count'], `${where}.count`),
-    first: textAt(fields['first'], `${where}.first`),
-    last: textAt(fields['last'], `${where}.last`),
+    count: countAt(fields.count, `${where}.count`),
+    first: textAt(fields.first, `${where}.first`),
+    last: textAt(fields.last, `${where}.last`),
   };
 }

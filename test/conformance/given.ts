@@ -41,15 +41,15 @@ export function givenOf(value: unknown): Given {
   const fields = mapAt(value, 'given');
   onlyKeys(fields, ['accounts', 'clock', 'heap', 'heapReadings', 'heldOnMemory'], 'given');
   const accounts = new Map<string, AccountSpec>();
-  for (const [name, spec] of Object.entries(mapAt(fields['accounts'] ?? {}, 'given.accounts'))) {
+  for (const [name, spec] of Object.entries(mapAt(fields.accounts ?? {}, 'given.accounts'))) {
     if (name === 'memory') throw new NotUnderstood('given.accounts: memory is the real gate everywhere');
     accounts.set(name, accountSpec(textAt(spec, `given.accounts.${name}`), `given.accounts.${name}`));
   }
   return {
     accounts,
-    clock: numberAt(fields['clock'] ?? 0, 'given.clock'),
+    clock: numberAt(fields.clock ?? 0, 'given.clock'),
     ...heapOf(fields),
-    heldOnMemory: fields['heldOnMemory'] === undefined ? null : countAt(fields['heldOnMemory'], 'given.heldOnMemory'),
+    heldOnMemory: fields.heldOnMemory === undefined ? null : countAt(fields.heldOnMemory, 'given.heldOnMemory'),
   };
 }
 
@@ -88,9 +88,9 @@ const LOOKS = /^first (\w+) looks? ([\d., ]+), then ([\d.]+)$/;
 const COUNTS = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
 
 function heapOf(fields: Fields): { heap: number; firstLooks: readonly number[] } {
-  const heap = numberAt(fields['heap'] ?? 0.5, 'given.heap');
-  if (fields['heapReadings'] === undefined) return { heap, firstLooks: [] };
-  const text = textAt(fields['heapReadings'], 'given.heapReadings');
+  const heap = numberAt(fields.heap ?? 0.5, 'given.heap');
+  if (fields.heapReadings === undefined) return { heap, firstLooks: [] };
+  const text = textAt(fields.heapReadings, 'given.heapReadings');
   const [, count, readings, then] = LOOKS.exec(text) ?? [];
   if (count === undefined || readings === undefined) {
     throw new NotUnderstood(`given.heapReadings: cannot read ${show(text)}`);
@@ -98,7 +98,7 @@ function heapOf(fields: Fields): { heap: number; firstLooks: readonly number[] }
   const firstLooks = readings.split(', ').map((reading) => numberAt(Number(reading), 'given.heapReadings'));
   const counted = COUNTS.includes(count) ? COUNTS.indexOf(count) : Number(count);
   if (counted !== firstLooks.length) throw new NotUnderstood(`given.heapReadings: ${count} looks, ${readings}`);
-  if (fields['heap'] !== undefined && Number(then) !== heap) {
+  if (fields.heap !== undefined && Number(then) !== heap) {
     throw new NotUnderstood(`given.heapReadings ends on ${then ?? ''}, given.heap is ${heap}`);
   }
   return { heap: Number(then), firstLooks };

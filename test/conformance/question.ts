@@ -20,7 +20,7 @@ const CALL_ARGUMENTS = /^(.*?)(?:, reserved (.*))?$/;
 const QUESTIONS_PUT = /^questions put to (.+)$/;
 const WAKE_SLOT = /^wake slot of (.+)$/;
 /** Of memory, also where a bucket or window is the scenario's only one. */
-const OF_MEMORY = ['latched', 'floor', 'penalty', 'zone', 'pacingDelayMs'];
+const OF_MEMORY = ['latched', 'floor', 'penalty', 'zone', 'pacingDelayMs', 'growthPenalty', 'floorRatio', 'usageRatio', 'heldOnMemory'];
 
 export function questionOf(key: string, where: string, given: Given, steps: readonly Step[], when: Instant): Question {
   if (key === 'queueSize' || key === 'nextDeadline') return { kind: key };

@@ -40,6 +40,30 @@ function idOf(value: unknown): string {
 
 /** Runs it: the first difference of each part, nothing when all is as it must be. */
 export function complaintsOf(scenario: Running): readonly string[] {
+  const { result, defects } = withDefectsHeard(() => complaintsOfRun(scenario));
+  const { failed: expected } = scenario.expect;
+  if (expected === null) return result;
+  // A defect closes admission and is logged once; the jobs it fails are always named.
+  const wanted = [...expected.values()].some(({ detail }) => detail?.startsWith('defect: ') === true) ? 1 : 0;
+  return defects === wanted ? result : [...result, `log of defects: expected ${wanted}, got ${defects}`];
+}
+
+/** Counts what is logged of defects while `work` runs; everything else that is logged goes where it always goes. */
+function withDefectsHeard<T>(work: () => T): { result: T; defects: number } {
+  const { error } = console;
+  let defects = 0;
+  console.error = (...logged: unknown[]): void => {
+    if (String(logged[0]).includes('closed by a defect')) defects += 1;
+    else error(...logged);
+  };
+  try {
+    return { result: work(), defects };
+  } finally {
+    console.error = error;
+  }
+}
+
+function complaintsOfRun(scenario: Running): readonly string[] {
   let doing = 'before the first step';
   try {
     const world = new World(scenario.given);

@@ -1,5 +1,5 @@
 /** The runner is strict: what it does not understand, and what does not hold, fails and is named. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { judge } from './run-scenario.js';
 
 const base = {
@@ -100,7 +100,7 @@ describe('what does not hold fails with both sides', () => {
     ['the answer of a call', withCheck({ t: 9, after: 4, 'w.fits(1)': 'Refused: no' }), 'got true'],
     ['a wait that is not named', withCheck({ job: 'A', waitTimesMs: {} }), 'got {"slot":4}'],
     ['a failure that nobody expects', withStep({ t: 9, arrive: 'B', need: { slot: 2 } }), 'failed B: expected nothing'],
-    ['a hook that is still there', withCheck({ t: 9, after: 4, 'wake slot of slot': null }), 'wake slot of slot'],
+    ['a hook that is still there', withCheck({ t: 3, after: 2, 'wake slot of slot': null }), 'wake slot of slot: expected null'],
   ])('%s', (_, change, named) => {
     const said = complaints(change);
     expect(said).toContain(named);
@@ -161,6 +161,24 @@ describe('conventions', () => {
       },
     };
     expect(judge({ value: scenario }).complaints).toEqual([]);
+  });
+
+  it('expects the log to tell of a defect, once, and of nothing else', () => {
+    const scenario = (steps: object[], failed: object) => ({
+      id: 'defect',
+      given: {
+        accounts: { first: 'scripted double, mode fits, give throws', x: 'scripted double, mode takeFails' },
+      },
+      steps: [{ t: 0, arrive: 'A', need: { first: 1, x: 1 } }, ...steps],
+      expect: { failed: { A: { at: 0, kind: 'Refused', reason: 'aborted', ...failed } } },
+    });
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const late = { t: 1, arrive: 'B', need: {} };
+    expect(judge({ value: scenario([], { detail: 'defect: first cannot give back' }) }).complaints).toEqual([]);
+    expect(judge({ value: scenario([late], { detail: 'defect: first cannot give back' }) }).complaints[0]).toContain('failed B');
+    expect(judge({ value: scenario([], { detail: 'cause: first cannot give back' }) }).complaints[0]).toContain('log of defects');
+    expect(logged).not.toHaveBeenCalled();
+    logged.mockRestore();
   });
 
   it('weighs backpressure, refunds bugs to nobody and takes a context that was cancelled before', () => {

@@ -29,16 +29,16 @@ const KEYS = ['id', 'title', 'manual', 'ruleKeys', 'given', 'steps', 'expect', .
 export function scenarioOf(value: unknown): Scenario {
   const fields = mapAt(value, 'scenario');
   onlyKeys(fields, KEYS, 'scenario');
-  const id = textAt(fields['id'], 'id');
-  const title = textAt(fields['title'] ?? id, 'title');
+  const id = textAt(fields.id, 'id');
+  const title = textAt(fields.title ?? id, 'title');
   for (const key of TEXTS) if (fields[key] !== undefined) textAt(fields[key], key);
-  for (const key of listAt(fields['ruleKeys'] ?? [], 'ruleKeys')) textAt(key, 'ruleKeys');
-  if (fields['manual'] !== undefined) {
-    onlyTrueAt(fields['manual'], 'manual');
+  for (const key of listAt(fields.ruleKeys ?? [], 'ruleKeys')) textAt(key, 'ruleKeys');
+  if (fields.manual !== undefined) {
+    onlyTrueAt(fields.manual, 'manual');
     return { manual: true, id, title };
   }
-  const given = givenOf(fields['given'] ?? {});
-  const steps = stepsOf(fields['steps'], given);
+  const given = givenOf(fields.given ?? {});
+  const steps = stepsOf(fields.steps, given);
   if (steps.length === 0) throw new NotUnderstood('steps: nothing happens');
-  return { manual: false, id, title, given, steps, expect: expectOf(fields['expect'], given, steps) };
+  return { manual: false, id, title, given, steps, expect: expectOf(fields.expect, given, steps) };
 }

@@ -1,5 +1,5 @@
 /** An account that says what a scenario scripts: yes, no, a refusal, or a bug, in each place where a bug can be. */
-import { Subject } from 'rxjs';
+import { NEVER } from 'rxjs';
 import { RefusedError, amountOf, type Account } from 'rx-admission';
 import type { Mode } from './given.js';
 
@@ -7,7 +7,8 @@ export class ScriptedDouble implements Account {
   readonly replenishment = 'release';
   readonly category = 'scripted';
   readonly capacity = Number.MAX_SAFE_INTEGER;
-  readonly capacityChanges = new Subject<void>();
+  /** Nothing of its own: a `wake` step announces in its place. */
+  readonly capacityChanges = NEVER;
   #taken = 0;
 
   constructor(

@@ -51,7 +51,7 @@ export function stepsOf(value: unknown, given: Given): readonly Step[] {
   let now = given.clock;
   return steps.map((fields, index) => {
     const where = `step ${index + 1}`;
-    const t = numberAt(fields['t'], `${where}.t`);
+    const t = numberAt(fields.t, `${where}.t`);
     if (t < now) throw new NotUnderstood(`${where}.t: ${t} is before ${now}`);
     now = t;
     const action = new StepReader(fields, where, given, arrived, ever).action();
@@ -72,7 +72,7 @@ class StepReader {
     const kinds = Object.keys(ACTIONS).filter((kind) => this.fields[kind] !== undefined);
     const [kind, another] = kinds;
     if (kind === undefined) {
-      if (this.fields['look'] !== undefined) return this.heap();
+      if (this.fields.look !== undefined) return this.heap();
       throw new NotUnderstood(`${this.where}: does nothing that is known, its keys are ${show(Object.keys(this.fields))}`);
     }
     if (another !== undefined) throw new NotUnderstood(`${this.where}: does both ${kind} and ${another}`);
@@ -97,7 +97,7 @@ class StepReader {
   }
 
   times(): number {
-    return this.fields['times'] === undefined ? 1 : countAt(this.fields['times'], this.at('times'));
+    return this.fields.times === undefined ? 1 : countAt(this.fields.times, this.at('times'));
   }
 
   account(key: string, ...kinds: AccountKind[]): string {
@@ -125,14 +125,14 @@ class StepReader {
   arrive(): Action {
     this.only('arrive', 'need', 'count');
     const jobs = namesOf(this.text('arrive'), this.at('arrive'));
-    const count = this.fields['count'] === undefined ? jobs.length : countAt(this.fields['count'], this.at('count'));
+    const count = this.fields.count === undefined ? jobs.length : countAt(this.fields.count, this.at('count'));
     if (count !== jobs.length) throw new NotUnderstood(`${this.at('count')}: ${count}, but ${jobs.length} arrive`);
     for (const job of jobs) {
       if (this.arrived.has(job)) throw new NotUnderstood(`${this.at('arrive')}: ${job} arrives twice`);
       this.arrived.add(job);
     }
     const need = new Map<string, Amounts>();
-    for (const [account, amounts] of Object.entries(mapAt(this.fields['need'], this.at('need')))) {
+    for (const [account, amounts] of Object.entries(mapAt(this.fields.need, this.at('need')))) {
       if (!this.given.accounts.has(account)) throw new NotUnderstood(`${this.at('need')}: there is no account ${show(account)}`);
       if (Array.isArray(amounts) && amounts.length === 0) throw new NotUnderstood(`${this.at('need')}.${account}: asks for nothing`);
       need.set(account, amountsAt(amounts, `${this.at('need')}.${account}`));
@@ -142,8 +142,8 @@ class StepReader {
 
   heap(): Action {
     this.only('heap', 'look');
-    const reading = this.fields['heap'] === undefined ? null : this.number('heap');
-    return { kind: 'heap', reading, look: this.fields['look'] !== undefined && onlyTrueAt(this.fields['look'], this.at('look')) };
+    const reading = this.fields.heap === undefined ? null : this.number('heap');
+    return { kind: 'heap', reading, look: this.fields.look !== undefined && onlyTrueAt(this.fields.look, this.at('look')) };
   }
 
   set(): Action {
@@ -239,7 +239,7 @@ const ACTIONS = {
   stop: (step: StepReader) => step.stop(),
   advance: (step: StepReader): Action => {
     step.only('advance');
-    onlyTrueAt(step.fields['advance'], step.at('advance'));
+    onlyTrueAt(step.fields.advance, step.at('advance'));
     return { kind: 'advance' };
   },
 } satisfies Record<string, Reading>;

@@ -19,7 +19,7 @@ export class VirtualClock extends VirtualTimeScheduler {
       this.actions.shift();
       this.frame = due.delay;
       const error: unknown = due.execute(due.state, due.delay);
-      if (error !== undefined) throw error;
+      if (error !== undefined) throw new Error('a timer failed', { cause: error });
     }
     this.frame = t;
   }

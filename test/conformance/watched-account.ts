@@ -1,6 +1,6 @@
 /** An account under watch: its announcements counted and forced, its hooks seen, the questions put to it counted. */
 import { Subject } from 'rxjs';
-import { type Account } from 'rx-admission';
+import type { Account } from 'rx-admission';
 
 /** Through the account's public contract alone: the account itself stays the real one. */
 export class WatchedAccount<T extends Account = Account> {
@@ -14,19 +14,20 @@ export class WatchedAccount<T extends Account = Account> {
 
   constructor(readonly account: T) {
     account.capacityChanges.subscribe(() => this.wake());
-    const { fits, tryTake } = account;
+    const fits = account.fits.bind(account);
+    const tryTake = account.tryTake.bind(account);
     Object.defineProperties(account, {
       capacityChanges: { value: this.#announcements },
       fits: {
         value: (...asked: Parameters<Account['fits']>): boolean => {
           this.questions += 1;
-          return fits.apply(account, asked);
+          return fits(...asked);
         },
       },
       tryTake: {
         value: (...asked: Parameters<Account['tryTake']>): boolean => {
           this.questions += 1;
-          const taken = tryTake.apply(account, asked);
+          const taken = tryTake(...asked);
           if (taken) this.takes += 1;
           return taken;
         },

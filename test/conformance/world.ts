@@ -131,8 +131,9 @@ export class World {
     const own = this.#spelled(account, mine);
     const ahead = reserved === null ? [] : this.#spelled(account, reserved);
     try {
-      if (method === 'give') return { value: account.give(own, this.now) ?? null };
-      return { value: account[method](own, ahead, this.now) };
+      if (method !== 'give') return { value: account[method](own, ahead, this.now) };
+      account.give(own, this.now);
+      return { value: null };
     } catch (error) {
       return { threw: kindOf(error), message: String(error) };
     }
