@@ -20,6 +20,17 @@ export default defineConfig(
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
       // Diagrams and numbers are ASCII: a spread of a string is its characters.
       '@typescript-eslint/no-misused-spread': ['error', { allow: ['string'] }],
+      // Errors of the user's own streams and signals are of any kind, and pass unchanged.
+      '@typescript-eslint/only-throw-error': ['error', { allowThrowingAny: true, allowThrowingUnknown: true }],
+      '@typescript-eslint/prefer-promise-reject-errors': ['error', { allowThrowingUnknown: true }],
+      'rxjs-x/throw-error': ['error', { allowThrowingUnknown: true }],
+      // The type of what Observable's constructor hands over; only its own constructor is internal.
+      '@typescript-eslint/no-deprecated': [
+        'error',
+        { allow: [{ from: 'package', package: 'rxjs', name: 'Subscriber' }] },
+      ],
+      // The fold knows an ask by the part it reads; the shell takes its own class back from the fold's answer.
+      '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
       // A parameter named _at is part of a signature that an implementation does not read.
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       // Arrow functions that only forward to a void function are the house's handlers.

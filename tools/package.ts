@@ -27,14 +27,22 @@ of(1, 2, 3).pipe(admit(() => demand(gate), (n, grant: Grant) => of(n * (grant.is
 if (Object.keys(testing).length === 0) throw new Error('rx-admission/testing exports nothing');
 `;
 
-/** The runtimes whose types a stranger may have. RxJS itself needs setTimeout; the last one gives it that and no more. */
+/**
+ * The runtimes whose types a stranger may have. `bare` has what every runtime has, the timer that RxJS asks for and
+ * AbortSignal: whatever else our declarations take from DOM or Node fails there.
+ */
 const WORLDS: Readonly<Record<string, { lib: string[]; types: string[]; prelude: string }>> = {
   node: { lib: ['ES2022'], types: ['node'], prelude: 'const out = (n: number): void => console.log(n);' },
   browser: { lib: ['ES2022', 'DOM'], types: [], prelude: 'const out = (n: number): void => console.log(n);' },
   bare: {
     lib: ['ES2022'],
     types: [],
-    prelude: 'declare global { function setTimeout(run: () => void, ms?: number): number; }\nconst out = (_: number): void => {};',
+    prelude: `
+declare global {
+  function setTimeout(run: () => void, ms?: number): number;
+  interface AbortSignal { readonly aborted: boolean; readonly reason: unknown }
+}
+const out = (_: number): void => {};`,
   },
 };
 
