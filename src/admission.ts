@@ -1,5 +1,14 @@
 /** An admission: one line in front of any number of accounts. It wires the parts together and owns no rule. */
-import { map, merge, Observable, of, type ObservableInput, type ObservedValueOf, type SchedulerLike } from 'rxjs';
+import {
+  distinctUntilChanged,
+  map,
+  merge,
+  of,
+  type Observable,
+  type ObservableInput,
+  type ObservedValueOf,
+  type SchedulerLike,
+} from 'rxjs';
 import type { HttpGate } from './accounts/counting-gate.js';
 import type { MemoryGate } from './accounts/memory-gate.js';
 import { nonNegative } from './accounts/validation.js';
@@ -68,16 +77,19 @@ export class Admission {
     const { memory = false, http, scheduler = monotonicScheduler, maxWaiters = Infinity, overflow = 'reject' } = options;
     if (maxWaiters !== Infinity) nonNegative('maxWaiters', maxWaiters);
     if (!['reject', 'drop-oldest'].includes(overflow)) {
-      throw new RangeError(`overflow must be 'reject' or 'drop-oldest', not ${String(overflow)}`);
+      throw new RangeError(`overflow must be 'reject' or 'drop-oldest', not ${overflow as string}`);
     }
     this.name = options.name ?? 'admission';
     const desk = new Desk({ scheduler, memory: memory === false ? null : memory, http, maxWaiters, overflow });
     this.#desk = desk;
     this.admit = admitFrom(desk);
-    this.events$ = desk.events.asObservable();
-    const changes$ = merge(of(undefined), desk.changes);
-    this.state$ = changes$.pipe(map(() => desk.state));
-    this.status$ = changes$.pipe(map(() => this.status()));
+    this.events$ = desk.events$;
+    const present$ = merge(of(undefined), desk.changes$);
+    this.state$ = present$.pipe(
+      map(() => desk.state),
+      distinctUntilChanged(),
+    );
+    this.status$ = present$.pipe(map(() => this.status()));
   }
 
   /** How many wait. */
@@ -146,7 +158,8 @@ export class Admission {
             result = work(grant);
           } catch (error) {
             grant.rollback();
-            throw reject(error);
+            reject(error);
+            return;
           }
           Promise.resolve(result)
             .then(

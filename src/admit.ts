@@ -1,6 +1,6 @@
 /** The operator: holds each item until its whole demand is granted, runs its inner observable, and releases with it. */
 import { Observable, Subscriber, type ObservableInput, type ObservedValueOf, type OperatorFunction } from 'rxjs';
-import { Demand } from './demand.js';
+import type { Demand } from './demand.js';
 import { CancelledError, StoppedError, type AdmissionError } from './errors.js';
 import type { Ask, AskOptions, Consumer, Desk } from './desk.js';
 import type { Outcome } from './evaluator/settle.js';
@@ -14,7 +14,10 @@ export type Ending = { readonly kind: 'C' } | { readonly kind: 'E'; readonly err
 export type DemandOf<T> = Demand | ((item: T, index: number) => Demand);
 
 /** Options of every ask of one operator. */
-export interface AdmitOptions<T = unknown, R extends ObservableInput<unknown> = ObservableInput<never>> extends AskOptions {
+export interface AdmitOptions<T = unknown, R extends ObservableInput<unknown> = ObservableInput<never>>
+  extends Omit<AskOptions, 'job'> {
+  /** The label of each ask, or how to tell it from the item and its place; unless given, the item itself. */
+  readonly job?: unknown;
   /**
    * What the end of an inner tells the accounts of its grant. Unless given, complete is `success` and an error says
    * nothing about load. An unsubscribed inner never says anything.
@@ -127,13 +130,19 @@ export class Run<T> {
     const item = new Item(this, value, index);
     try {
       const demand = typeof this.demand === 'function' ? this.demand(value, index) : this.demand;
-      const ask = this.desk.ask(demand, this.options, item);
+      const ask = this.desk.ask(demand, this.options, item, this.#jobOf(value, index));
       if (item.answered || this.closed) return;
       item.ask = ask;
       this.waiting.add(ask);
     } catch (error) {
       this.error(error);
     }
+  }
+
+  #jobOf(value: T, index: number): unknown {
+    const { job } = this.options;
+    if (typeof job === 'function') return (job as (item: T, index: number) => unknown)(value, index);
+    return job === undefined ? value : job;
   }
 
   /** Fails the output: waiters withdraw, inners tear down, grants are released, and only then the consumer is told. */

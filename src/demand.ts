@@ -51,7 +51,7 @@ export class Demand {
 }
 
 function added(entries: readonly DemandEntry[], asked: Account<never>, wanted: unknown): DemandEntry[] {
-  const { account, amount } = resolve(asked as AnyAccount, wanted);
+  const { account, amount } = resolve(asked, wanted);
   account.validate?.(amount);
   const key = account.accountFor?.(amount) ?? account;
   const same = entries.findIndex((entry) => entry.account === account && entry.key === key);

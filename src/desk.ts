@@ -1,5 +1,5 @@
 /** The desk: takes asks, hands grants over, takes them back. It carries out what the evaluator decides. */
-import { Subject, type SchedulerLike } from 'rxjs';
+import { Subject, type Observable, type SchedulerLike } from 'rxjs';
 import type { AnyAccount } from './accounts/account.js';
 import type { HttpGate } from './accounts/counting-gate.js';
 import type { MemoryGate } from './accounts/memory-gate.js';
@@ -60,22 +60,21 @@ export class Ask implements Asking {
   constructor(
     readonly demand: Demand,
     readonly askedAt: number,
+    readonly job: unknown,
     readonly options: AskOptions,
     readonly consumer: Consumer,
   ) {}
-
-  get job(): unknown {
-    return this.options.job;
-  }
 }
 
 export class Desk implements Settler {
-  readonly events = new Subject<AdmissionEvent>();
+  readonly events$: Observable<AdmissionEvent>;
   /** Something changed that a status shows. */
-  readonly changes = new Subject<void>();
+  readonly changes$: Observable<void>;
   readonly alarms: Alarms;
   readonly ledger: Ledger;
   readonly holdings = new Set<Holding>();
+  readonly #events = new Subject<AdmissionEvent>();
+  readonly #changes = new Subject<void>();
   readonly #options: DeskOptions;
   readonly #books: Books;
   readonly #evaluator: Evaluator;
@@ -86,6 +85,8 @@ export class Desk implements Settler {
 
   constructor(options: DeskOptions) {
     this.#options = options;
+    this.events$ = this.#events.asObservable();
+    this.changes$ = this.#changes.asObservable();
     const { scheduler, memory, http } = options;
     this.alarms = new Alarms(scheduler);
     this.ledger = new Ledger({
@@ -102,7 +103,7 @@ export class Desk implements Settler {
       bindClock(memory, scheduler);
       this.ledger.nameAccount(memory);
     }
-    this.#books = { ...options, ledger: this.ledger, listening: () => this.events.observed };
+    this.#books = { ...options, ledger: this.ledger, listening: () => this.#events.observed };
     this.#evaluator = new Evaluator(
       this.#books,
       this.alarms,
@@ -111,8 +112,14 @@ export class Desk implements Settler {
         this.#outbox.flush();
       },
     );
-    this.#evaluator.decisions$.subscribe((decision) => {
-      this.#accept(decision);
+    this.#evaluator.decisions$.subscribe({
+      next: (decision) => {
+        this.#accept(decision);
+      },
+      // The fold is total; what throws here is a defect of ours and must be seen.
+      error: (error: unknown) => {
+        throw error;
+      },
     });
     this.#signals = new Signals((asks, reason) => {
       this.#aborted(asks, reason);
@@ -132,6 +139,7 @@ export class Desk implements Settler {
   }
 
   start(): void {
+    assertOutsideFold();
     const { memory } = this.#options;
     if (memory) {
       const observed = memory.observeHeld(() => this.ledger.onMemory);
@@ -142,6 +150,7 @@ export class Desk implements Settler {
   }
 
   stop(reason?: unknown): void {
+    assertOutsideFold();
     if (this.#state.phase === 'closed') return;
     // Hooks go first: nothing that the leaving waiters cause may let one of them in.
     this.ledger.watch(false);
@@ -153,8 +162,8 @@ export class Desk implements Settler {
    *
    * @throws TypeError, RangeError or Error on what is no ask at all; nothing is charged then.
    */
-  ask(asked: Demand, options: AskOptions, consumer: Consumer): Ask {
-    const ask = this.#admissible(asked, options, consumer);
+  ask(asked: Demand, options: AskOptions, consumer: Consumer, job = options.job): Ask {
+    const ask = this.#admissible(asked, options, consumer, job);
     const refusal = this.#refusedAtTheDoor(ask);
     if (refusal) {
       this.#refuse(ask, refusal);
@@ -174,7 +183,7 @@ export class Desk implements Settler {
    * @throws AdmissionError when the demand is refused, or admission has stopped.
    */
   tryAsk(asked: Demand): Grant | null {
-    const ask = this.#admissible(asked, {}, NOBODY);
+    const ask = this.#admissible(asked, {}, NOBODY, undefined);
     const refusal = this.#refusedAtTheDoor(ask);
     if (refusal) throw refusal;
     const turn = new PassingTurn(this.#books, ask.askedAt);
@@ -240,7 +249,7 @@ export class Desk implements Settler {
     chargeHolding(holding, account, actual, this.now());
   }
 
-  #admissible(asked: Demand, options: AskOptions, consumer: Consumer): Ask {
+  #admissible(asked: Demand, options: AskOptions, consumer: Consumer, job: unknown): Ask {
     assertOutsideFold();
     if (!(asked instanceof Demand)) {
       throw new TypeError(`an ask needs a Demand, made by demand(…) or Demand.empty, not ${describe(asked)}`);
@@ -248,7 +257,7 @@ export class Desk implements Settler {
     const { maxWait = Infinity, deadline = Infinity } = options;
     if (maxWait !== Infinity) nonNegative('maxWait (ms)', maxWait);
     if (Number.isNaN(deadline)) throw new RangeError('deadline must be an instant of admission.now(), not NaN');
-    return new Ask(connected(asked, this.#options.http), this.now(), options, consumer);
+    return new Ask(connected(asked, this.#options.http), this.now(), job, options, consumer);
   }
 
   #refusedAtTheDoor(ask: Ask): AdmissionError | null {
@@ -340,7 +349,7 @@ export class Desk implements Settler {
         case 'event': {
           const { event } = effect;
           this.#outbox.send(() => {
-            this.events.next(event);
+            this.#events.next(event);
           });
           break;
         }
@@ -408,7 +417,7 @@ export class Desk implements Settler {
   #announce({ entries }: Demand): void {
     const { memory } = this.#options;
     const moved = entries.map(({ account }) => account);
-    if (memory !== null && moved.length > 0) moved.push(memory as unknown as AnyAccount);
+    if (memory !== null && moved.length > 0) moved.push(memory);
     if (!moved.some((account) => this.ledger.isShared(account))) return;
     this.#outbox.send(() => {
       this.ledger.announce(moved);
@@ -416,9 +425,9 @@ export class Desk implements Settler {
   }
 
   #changed(): void {
-    if (!this.changes.observed) return;
+    if (!this.#changes.observed) return;
     this.#outbox.send(() => {
-      this.changes.next();
+      this.#changes.next();
     });
   }
 }
@@ -430,6 +439,6 @@ const pastDeadline = (): Error =>
   Object.assign(new Error('the deadline of the ask has passed'), { name: 'TimeoutError' });
 
 function describe(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  return typeof value === 'object' ? `a ${value.constructor.name}` : `${typeof value} ${String(value as string)}`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  return `a ${value.constructor.name}`;
 }

@@ -1,4 +1,5 @@
 /** Draining: nothing new is admitted, what runs may end, and what does not end in time is told to and reported. */
+import { filter } from 'rxjs';
 import { nonNegative } from './accounts/validation.js';
 import type { Desk } from './desk.js';
 import { StoppedError } from './errors.js';
@@ -25,16 +26,14 @@ export function drainDesk(desk: Desk, { timeout }: DrainOptions = {}): Promise<D
   const since = desk.now();
   const refused = desk.state.line.length;
   desk.stop();
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const end = (): void => {
       settled.unsubscribe();
       alarm?.cancel();
       const { grants } = statusOf(desk);
       resolve({ drained: grants.length === 0, refused, took: desk.now() - since, left: grants });
     };
-    const settled = desk.changes.subscribe(() => {
-      if (desk.holdings.size === 0) end();
-    });
+    const settled = desk.changes$.pipe(filter(() => desk.holdings.size === 0)).subscribe({ next: end, error: reject });
     const alarm =
       timeout === undefined
         ? null

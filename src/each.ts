@@ -30,7 +30,11 @@ export function eachOf<T, O extends ObservableInput<unknown>, R extends Observab
   return new Observable((consumer) => {
     const run = new Run<T>(desk, demand, project, options, consumer);
     const step = stepper(source, run);
-    run.upstream = { unsubscribe: step.stop };
+    run.upstream = {
+      unsubscribe: () => {
+        step.stop();
+      },
+    };
     run.roomMade = () => {
       step.pullWhile(() => !run.closed && run.waiting.size < prefetch);
     };

@@ -105,7 +105,7 @@ export class Grant {
    */
   charge(account: Account<never>, actual: number): void {
     nonNegative(`${account.name}: the amount really used`, actual);
-    this.#settler.charge(this.#holding, account as AnyAccount, actual);
+    this.#settler.charge(this.#holding, account, actual);
   }
 
   /** Gives back what work holds; what time replenishes stays spent. */

@@ -65,9 +65,8 @@ export class MemoryGate extends AbstractAccount {
     super('memory', options);
     const { heap, collect } = options;
     this.#log = options.log ?? console;
-    const own = heap === undefined ? defaultHeap() : null;
-    this.#port = own ?? { read: () => asReading(heap instanceof Observable ? this.#lastPushed() : (heap as Pull)()) };
-    this.#collect = collect === false ? undefined : (collect ?? own?.collect);
+    this.#port = this.#portOf(heap);
+    this.#collect = collect === false ? undefined : (collect ?? this.#port.collect);
     this.readings = heap instanceof Observable ? this.#pushes(heap).pipe(share()) : EMPTY;
   }
 
@@ -215,6 +214,12 @@ export class MemoryGate extends AbstractAccount {
     this.#log.warn(`memory: the collection that was asked for failed: ${String(error)}`);
   };
 
+  #portOf(heap: MemoryGateOptions['heap']): HeapPort {
+    if (heap === undefined) return defaultHeap();
+    if (heap instanceof Observable) return { read: () => this.#lastPushed() };
+    return { read: () => asReading(heap()) };
+  }
+
   #lastPushed(): HeapReading {
     if (this.#brokenBy) throw this.#brokenBy.error;
     // Before the first reading nothing is known against anyone.
@@ -237,8 +242,6 @@ export class MemoryGate extends AbstractAccount {
     );
   }
 }
-
-type Pull = () => number | HeapReading;
 
 const asReading = (reading: number | HeapReading): HeapReading =>
   typeof reading === 'number' ? { used: reading, max: 1 } : reading;

@@ -24,7 +24,7 @@ export function oneAtATime<T>(emptied: () => void): MonoTypeOperatorFunction<T> 
           }
           emptied();
         },
-        error(error) {
+        error(error: unknown) {
           subscriber.error(error);
         },
         complete() {

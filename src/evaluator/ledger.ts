@@ -1,5 +1,5 @@
 /** What an admission keeps of each account: how many name it, how many it holds, and the hook that hears of more. */
-import { Subscription, type SchedulerLike } from 'rxjs';
+import { Subscription, type Observer, type SchedulerLike } from 'rxjs';
 import type { AnyAccount } from '../accounts/account.js';
 import { bindClock } from '../clock.js';
 import type { Demand } from '../demand.js';
@@ -25,9 +25,8 @@ export interface LedgerPorts {
 /** Folds under way, in every admission: what an account announces while a fold questions it is the fold's own doing. */
 let folding = 0;
 
-/** Runs a fold. @throws Error when one is under way: an account must not ask the admission that is asking it. */
+/** Runs a fold; one inside another's happens where a heap reading is pushed to two admissions. */
 export function foldWith<T>(work: () => T): T {
-  assertOutsideFold();
   folding += 1;
   try {
     return work();
@@ -36,6 +35,7 @@ export function foldWith<T>(work: () => T): T {
   }
 }
 
+/** @throws Error while a fold is under way: an account must not ask the admission that is asking it. */
 export function assertOutsideFold(): void {
   if (folding > 0) {
     throw new Error('an account called the admission while being questioned: an account only answers and moves numbers');
@@ -133,19 +133,20 @@ export class Ledger {
     const { account } = listing;
     const hook = new Subscription();
     listing.hook = hook;
-    hook.add(
-      account.capacityChanges.subscribe(() => {
-        if (folding === 0) this.#ports.woken();
-      }),
-    );
-    hook.add(
-      account.shrinks?.subscribe(() => {
-        if (folding === 0) this.#ports.shrunk(account);
-      }),
-    );
+    const hear = (tell: () => void): Partial<Observer<void>> => ({
+      next: () => {
+        if (folding === 0) tell();
+      },
+      // An account whose stream broke tells no more; deadlines and settlements still move the line.
+      error: () => undefined,
+    });
+    hook.add(account.capacityChanges.subscribe(hear(() => { this.#ports.woken(); })));
+    hook.add(account.shrinks?.subscribe(hear(() => { this.#ports.shrunk(account); })));
     const hooked = sharers.get(account) ?? new Set();
     sharers.set(account, hooked.add(this));
-    hook.add(() => hooked.delete(this));
+    hook.add(() => {
+      hooked.delete(this);
+    });
   }
 
   #unhook(listing: Listing): void {

@@ -7,10 +7,10 @@ export interface HeapReading {
 }
 
 export interface HeapPort {
-  read(): HeapReading;
-  collect?(): void | Promise<void>;
+  readonly read: () => HeapReading;
+  readonly collect?: () => void | Promise<void>;
   /** Starts watching collections; the answer stops it. */
-  watch?(): () => void;
+  readonly watch?: () => () => void;
 }
 
 /** Runs a function in the asynchronous context that was current when the context was taken. */
