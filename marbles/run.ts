@@ -1,6 +1,6 @@
 /** Runs a marble scenario against the library in virtual time; throws where something else happens than it says. */
 import { catchError, of, pipe, repeat, retry, tap, throwError, type Observable, type ObservableInput } from 'rxjs';
-import { AdmissionError, CountingGate, UpstreamFailure, type Demand, type Grant } from 'rx-admission';
+import { AdmissionError, CountingGate, Demand, UpstreamFailure, type Grant } from 'rx-admission';
 import { admissionMarbles, type AdmissionMarbles } from 'rx-admission/testing';
 import type { AccountPlan, Caller, DemandPlan, Scenario, Verb, Work } from './scenario.js';
 
@@ -18,7 +18,6 @@ export function runScenario(scenario: Scenario): void {
       const verbs = [...scenario.actions.verbs].map(([letter, verb]) => [letter, () => act(verb, accounts, marbles)]);
       actions(scenario.actions.line.marbles, Object.fromEntries(verbs));
     }
-    // Before anyone asks, or their first transition would be missed.
     for (const line of scenario.events) expectObservable(events({ name: line.subject })).toBe(line.marbles);
     const start = works(scenario.work, accounts, marbles);
     for (const caller of scenario.callers) {
@@ -104,10 +103,10 @@ function promiseOf(work: Work, { promise, scheduler, time, expectSubscriptions }
 function asks(
   caller: Caller,
   accounts: Accounts,
-  { admission, demand, hot, signal, expectSubscriptions }: AdmissionMarbles,
+  { admission, hot, signal, expectSubscriptions }: AdmissionMarbles,
   start: (letter: string) => Start,
 ): Observable<string> {
-  const wanted = (letter: string): Demand => demandOf(caller.demands.get(letter) ?? [], accounts, demand);
+  const wanted = (letter: string): Demand => demandOf(caller.demands.get(letter) ?? [], accounts);
   const { maxWait, onRefused } = caller;
   const options = {
     job: caller.name,
@@ -127,11 +126,9 @@ function asks(
   );
 }
 
-const demandOf = (plan: DemandPlan, accounts: Accounts, demand: AdmissionMarbles['demand']): Demand =>
-  demand(
-    ...plan.map(({ account, amount }) => {
-      const found = accounts.get(account);
-      if (found === undefined) throw new Error(`no account is called "${account}"`);
-      return [found, amount] as const;
-    }),
-  );
+const demandOf = (plan: DemandPlan, accounts: Accounts): Demand =>
+  plan.reduce((demand, { account, amount }) => {
+    const found = accounts.get(account);
+    if (found === undefined) throw new Error(`no account is called "${account}"`);
+    return demand.add(found, amount);
+  }, Demand.empty);

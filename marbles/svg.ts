@@ -84,7 +84,10 @@ function swirly(content: unknown[], styles: Record<string, unknown>): Drawing {
     height: number;
   };
   // Not every viewer knows dominant-baseline; a shift by a share of the letter's height they all know.
-  const inner = xml.replace(/^<svg[^>]*>|<\/svg>$/g, '').replaceAll('dominant-baseline="middle"', 'dy="0.35em"');
+  const inner = xml
+    .replace(/^<svg[^>]*>|<\/svg>$/g, '')
+    .replaceAll('dominant-baseline="middle"', 'dy="0.35em"')
+    .replace(/<text[^>]*> <\/text>|<(line|polyline)[^>]* stroke="transparent"[^>]*\/>/g, '');
   return { svg: inner, height };
 }
 

@@ -101,7 +101,7 @@ export function draw(lines: readonly (readonly Moment[])[], frame: number): stri
     });
     now = at + (room >= width ? width : 1) * frame;
   });
-  return drawn.map((parts, row) => tidy(parts.join(''), lines[row] ?? []));
+  return drawn.map((parts) => tidy(parts.join('')));
 }
 
 const cell = (moment: Moment | undefined): string => {
@@ -115,9 +115,5 @@ function silence(ms: number, frame: number): string {
   return Number.isInteger(frames) && frames <= LONGEST_DASHES ? '-'.repeat(frames) : ` ${duration(ms)} `;
 }
 
-// Nothing is meant by what follows the end of a line; an empty line keeps one dash, to be seen at all.
-function tidy(line: string, all: readonly Moment[]): string {
-  const ended = all.some(({ symbols }) => symbols.some((symbol) => symbol === '|' || symbol === '#' || symbol === '!'));
-  const trimmed = line.trimEnd();
-  return ended ? trimmed.replace(/-+$/, '') : trimmed === '' ? '-' : trimmed;
-}
+// Nothing is meant by what follows the last symbol; an empty line keeps one dash, to be seen at all.
+const tidy = (line: string): string => line.replace(/[- ]+$/, '') || '-';

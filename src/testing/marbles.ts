@@ -1,5 +1,5 @@
 /** An admission, its accounts, a heap line and demands inside `TestScheduler.run`: a scenario written as a diagram. */
-import { ReplaySubject, filter, map, type Observable } from 'rxjs';
+import { ReplaySubject, concat, defer, filter, map, type Observable } from 'rxjs';
 import { TestScheduler, type RunHelpers } from 'rxjs/testing';
 import {
   CountingGate,
@@ -123,8 +123,8 @@ export interface AdmissionMarbles extends RunHelpers {
   readonly actions: (marbles: string, verbs: Values<() => void>) => void;
 
   /**
-   * The transitions of an account as a line of letters: `h` held, `g` granted from hold, `i` granted immediately,
-   * `r` released, `x` rejected. Without an account, those of all of them.
+   * The transitions of an account as a line of letters: `h` held, `g` granted from hold, `i` granted immediately (by an
+   * account that never held the ask), `r` released, `x` rejected. Without an account, those of all of them.
    *
    * @example
    * ```ts
@@ -214,6 +214,8 @@ function marblesOf(
   const readings = new ReplaySubject<number>(1);
   const memory = options.memory ?? new MemoryGate({ heap: readings, collect: false, log: silent, scheduler });
   const admission = createAdmission({ ...options, memory, scheduler });
+  let recent: AdmissionEvent[] = [];
+  admission.events$.subscribe((event) => (recent = [...recent.filter(({ at }) => at === event.at), event]));
   return {
     ...helpers,
     flush: () => {
@@ -248,7 +250,8 @@ function marblesOf(
       for (const [at, verb] of letters(marbles, verbs, 'actions')) scheduler.schedule(() => verb(), at);
     },
     events: (account) =>
-      admission.events$.pipe(
+      // What happened earlier in the same instant too: nobody has to write the expectation of events first.
+      defer(() => concat(recent.filter(({ at }) => at === scheduler.now()), admission.events$)).pipe(
         filter((event) => account === undefined || event.account === account.name),
         map((event) => LETTERS[event.type]),
       ),

@@ -15,9 +15,9 @@ import { duration, show } from './show.js';
  *   expected  --x--y|
  *   got       --x---y|
  *                  ^
- *   at 5ms  expected y  got nothing
- *   at 6ms  expected |  got y
- *   at 7ms  expected nothing  got |
+ *   5ms: expected y, got nothing
+ *   6ms: expected |, got y
+ *   7ms: expected nothing, got |
  * ```
  */
 export class MarbleMismatch extends Error {
@@ -83,7 +83,7 @@ function instants([expected, got]: Pair): string[] {
     line.find((moment) => moment.at === at)?.symbols.join(' ') ?? 'nothing';
   return all.flatMap((at) => {
     const [wanted, happened] = [what(expected, at), what(got, at)];
-    return wanted === happened ? [] : [`  at ${duration(at)}  expected ${wanted}  got ${happened}`];
+    return wanted === happened ? [] : [`  ${duration(at)}: expected ${wanted}, got ${happened}`];
   });
 }
 

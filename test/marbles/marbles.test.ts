@@ -44,7 +44,8 @@ describe.each(names)('marbles/%s.txt', (name) => {
   });
 
   it('has its picture in docs/marbles', () => {
-    expect(read(PICTURES, `${name}.svg`)).toBe(drawScenario(name, readScenario(text)));
+    const fresh = read(PICTURES, `${name}.svg`) === drawScenario(name, readScenario(text));
+    expect(fresh, 'stale: npm run marbles').toBe(true);
   });
 
   it('has its picture and its rule in the index', () => {

@@ -61,7 +61,7 @@ describe('admissionMarbles', () => {
       const http = gate('http', 1);
       const out = hot('a----|').pipe(admission.admit(demand(http), () => of('x')));
       expectObservable(events({ name: 'memory' })).toBe('h--g');
-      expectObservable(events()).toBe('h--(ggr)');
+      expectObservable(events()).toBe('h--(igr)');
       expectObservable(out).toBe('---x-|');
     });
   });
@@ -88,7 +88,8 @@ describe('admissionMarbles', () => {
       const http = gate('http', 1);
       expectObservable(admission.defer(demand(http), () => NEVER)).toBe('-');
       const waits = admission.defer(demand(http), () => cold('x|'), { signal: signal('---!') });
-      expectObservable(waits.pipe(catchError((error: unknown) => of((error as AdmissionError).reason)))).toBe('---(c|)', { c: 'cancelled' });
+      const reason = waits.pipe(catchError((error: unknown) => of((error as AdmissionError).reason)));
+      expectObservable(reason).toBe('---(c|)', { c: 'cancelled' });
       expect(signal('----').aborted).toBe(false);
     });
   });
@@ -96,10 +97,10 @@ describe('admissionMarbles', () => {
   it('settles a promise at an instant of virtual time', () => {
     admissionMarbles(({ admission, gate, demand, promise, expectObservable, events }) => {
       const http = gate('http', 1);
-      const call = admission.defer(demand(http), () => promise('---(x|)'));
+      const call = admission.defer(demand(http), () => promise('-----(x|)'));
       expectObservable(call, '^-!').toBe('---');
-      expectObservable(call, '-^').toBe('------(x|)');
-      expectObservable(events(http)).toBe('ih-(rg)-r');
+      expectObservable(call, '-^').toBe('----------(x|)');
+      expectObservable(events(http)).toBe('ih---(rg)-r');
     });
   });
 
@@ -139,6 +140,106 @@ describe('admissionMarbles', () => {
   });
 });
 
+describe('the promises of a marble test', () => {
+  const told = (tell: (promise: AdmissionMarbles['promise'], say: (what: unknown) => void) => void): unknown[] =>
+    admissionMarbles(({ promise, scheduler, flush }) => {
+      const said: unknown[] = [];
+      tell(promise, (what) => said.push([scheduler.now(), what instanceof Error ? what.message : what]));
+      flush();
+      return said;
+    });
+
+  it('chain as real ones do, in the frame in which they settle', () => {
+    const said = told((promise, say) => {
+      promise('--(x|)')
+        .then((x) => `${x}!`)
+        .then((x) => promise('-(y|)').then((y) => x + y))
+        .then(say);
+    });
+    expect(said).toEqual([[3, 'x!y']]);
+  });
+
+  it('call back later also when they have settled', () => {
+    const said = told((promise, say) => {
+      const settled = promise('(x|)');
+      settled.then(() => {
+        settled.then(say);
+        say('first');
+      });
+    });
+    expect(said).toEqual([
+      [0, 'first'],
+      [0, 'x'],
+    ]);
+  });
+
+  it('pass a rejection on to whoever handles it', () => {
+    const said = told((promise, say) => {
+      promise('-#', {}, new Error('boom')).then(say).then(null, say);
+      promise('--|').then(null, say);
+      promise('---(x|)')
+        .then(() => {
+          throw new Error('bang');
+        })
+        .then(null, say);
+      promise('----(x|)').then(null, say).then(say);
+    });
+    expect(said).toEqual([
+      [1, 'boom'],
+      [2, 'the diagram of this promise ends without a value'],
+      [3, 'bang'],
+      [4, 'x'],
+    ]);
+  });
+});
+
+describe('the values of a marble test', () => {
+  const cyclic = (name: string): object => {
+    const one: Record<string, unknown> = { name };
+    one.self = one;
+    return one;
+  };
+  const differs = (expected: unknown, got: unknown): boolean => {
+    try {
+      admissionMarbles(({ cold, expectObservable }) => expectObservable(cold('a', { a: got })).toBe('a', { a: expected }));
+      return false;
+    } catch (error) {
+      expect(error).toBeInstanceOf(MarbleMismatch);
+      return true;
+    }
+  };
+
+  it.each([
+    ['objects', () => ({ a: [1, { b: NaN }] })],
+    ['dates', () => new Date(7)],
+    ['maps', () => new Map([['a', { n: 1 }]])],
+    ['sets', () => new Set([1, 2])],
+    ['errors', () => Object.assign(new TypeError('boom'), { code: 7 })],
+    ['cycles', () => cyclic('a')],
+    ['matchers of a test framework', () => expect.objectContaining({})],
+  ])('compare %s by structure', (_, make) => {
+    expect(differs(make(), make())).toBe(false);
+  });
+
+  it.each<[string, unknown, unknown]>([
+    ['fields', { a: 1 }, { a: 2 }],
+    ['missing fields', { a: undefined }, {}],
+    ['classes', new TypeError('boom'), new RangeError('boom')],
+    ['messages', new Error('boom'), new Error('bang')],
+    ['fields of errors', Object.assign(new Error('boom'), { code: 7 }), new Error('boom')],
+    ['dates', new Date(7), new Date(8)],
+    ['maps', new Map([['a', 1]]), new Map([['a', 2]])],
+    ['sizes of sets', new Set([1]), new Set([1, 2])],
+    ['an object and a word', { a: 1 }, 'a'],
+    ['null and an object', null, {}],
+    ['cycles', cyclic('a'), cyclic('b')],
+    ['functions', () => 1, () => 2],
+    ['what a matcher refuses', expect.objectContaining({ a: 1 }), { a: 2 }],
+  ])('tell %s apart', (_, expected, got) => {
+    expect(differs(expected, got)).toBe(true);
+  });
+});
+
 describe('a MarbleMismatch', () => {
   it('shows both diagrams on common columns and the instants that differ', () => {
     const error = failure(({ cold, expectObservable }) => expectObservable(cold('--x---y|')).toBe('--x--y|'));
@@ -150,9 +251,9 @@ describe('a MarbleMismatch', () => {
         '  expected  --x--y|',
         '  got       --x---y|',
         '                 ^',
-        '  at 5ms  expected y  got nothing',
-        '  at 6ms  expected |  got y',
-        '  at 7ms  expected nothing  got |',
+        '  5ms: expected y, got nothing',
+        '  6ms: expected |, got y',
+        '  7ms: expected nothing, got |',
       ].join('\n'),
     );
   });
@@ -187,7 +288,7 @@ describe('a MarbleMismatch', () => {
     const { message } = failure(({ cold, expectObservable }) =>
       expectObservable(merge(cold('(ab)'), cold('-c'))).toBe('ac'),
     );
-    expect(message).toContain('  expected  a   c\n  got       (ab)c\n            ^\n  at 0ms  expected a  got a b');
+    expect(message).toContain('  expected  a   c\n  got       (ab)c\n            ^\n  0ms: expected a, got a b');
   });
 
   it('makes up letters for values that have none, and explains them', () => {
@@ -224,12 +325,12 @@ describe('a MarbleMismatch', () => {
         '  expected  -^--!',
         '  got       -^---!',
         '                ^',
-        '  at 4ms  expected !  got nothing',
-        '  at 5ms  expected nothing  got !',
+        '  4ms: expected !, got nothing',
+        '  5ms: expected nothing, got !',
         '  expected  --^',
         '  got       -',
         '             ^',
-        '  at 2ms  expected ^  got nothing',
+        '  2ms: expected ^, got nothing',
       ].join('\n'),
     );
   });
