@@ -17,9 +17,15 @@ export interface Ended {
 
 export type Chat = (call: Call, signal: AbortSignal, waited?: number) => Promise<Ended>;
 
-/** Who is streaming right now, and who has ended: what the live view shows. */
+export interface InFlight {
+  readonly sentAt: number;
+  /** Chunks of the answer that have come. */
+  pieces: number;
+}
+
+/** Who is in flight right now, and who has ended: what the live view shows. */
 export class Board {
-  readonly streaming = new Map<Call, { readonly since: number; pieces: number }>();
+  readonly inFlight = new Map<Call, InFlight>();
   readonly ended: Ended[] = [];
   peak = 0;
 
@@ -34,9 +40,9 @@ export function openaiChat(client: OpenAI, model: string, board: Board): Chat {
     const ended = (outcome: Ended['outcome'], detail = ''): Ended => {
       return { call, outcome, waited, took: performance.now() - sentAt, sentAt, detail };
     };
-    const streaming = { since: sentAt, pieces: 0 };
-    board.streaming.set(call, streaming);
-    board.peak = Math.max(board.peak, board.streaming.size);
+    const flight = { sentAt, pieces: 0 };
+    board.inFlight.set(call, flight);
+    board.peak = Math.max(board.peak, board.inFlight.size);
     try {
       const stream = await client.chat.completions.create(
         {
@@ -50,7 +56,7 @@ export function openaiChat(client: OpenAI, model: string, board: Board): Chat {
       );
       let finished = false;
       for await (const chunk of stream) {
-        streaming.pieces += 1;
+        flight.pieces += 1;
         finished ||= Boolean(chunk.choices[0]?.finish_reason);
       }
       // The SDK ends an aborted stream like a whole one.
@@ -61,7 +67,7 @@ export function openaiChat(client: OpenAI, model: string, board: Board): Chat {
       if (error instanceof APIUserAbortError) return ended('withdrawn', 'cut off');
       return ended('failed', String(error));
     } finally {
-      board.streaming.delete(call);
+      board.inFlight.delete(call);
     }
   };
 }

@@ -1,6 +1,7 @@
 /** The two runs of the burst, bare and admitted, each against a provider whose quota is fresh. */
 import type { Observable } from 'rxjs';
 import { CountingGate, TokenBucket, createAdmission } from 'rx-admission';
+import type { AdmissionStatus } from 'rx-admission';
 import { admitted, bare } from './burst.js';
 import type { Call } from './calls.js';
 import { Board, openaiChat } from './chat.js';
@@ -10,7 +11,6 @@ import { openProvider } from './provider.js';
 import type { Provider } from './provider.js';
 import type { Run } from './report.js';
 import { showLive } from './view.js';
-import type { Status } from './view.js';
 
 export interface Stage {
   readonly options: Options;
@@ -48,7 +48,7 @@ async function perform(
   provider: Provider,
   board: Board,
   burst: Observable<Ended>,
-  status: () => Status | null,
+  status: () => AdmissionStatus | null,
 ): Promise<Run> {
   const start = performance.now();
   const view = showLive(out, () => ({ title, elapsed: performance.now() - start, calls: calls.length, board, status: status() }));

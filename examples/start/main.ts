@@ -1,4 +1,5 @@
 /** `npm start`: one burst of streaming chat calls, first bare, then through admission, and what each came to. */
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeCalls } from './calls.js';
 import type { Call } from './calls.js';
@@ -16,6 +17,8 @@ async function main(options: Options): Promise<number> {
   const { stdout: out } = process;
   const calls = makeCalls(options.calls, options.seed);
   const interruption = new AbortController();
+  // The bare calls all listen to it.
+  setMaxListeners(Infinity, interruption.signal);
   const stopped = (): boolean => interruption.signal.aborted;
   process.once('SIGINT', () => interruption.abort());
   const stage: Stage = { options, calls, out, interrupted: interruption.signal };

@@ -23,9 +23,9 @@ export const HELP = `npm start -- [options]
 One burst of streaming chat calls, first bare, then through rx-admission,
 against a provider on loopback that enforces its quota. Needs no key.
 
-  --calls <n>          calls in the burst (360; 20 with --base-url, where each one costs money)
+  --calls <n>          calls in the burst (220; 20 with --base-url, where each one costs money)
   --tpm <n>            tokens per minute the provider allows (600000)
-  --rpm <n>            requests per minute it allows (300)
+  --rpm <n>            requests per minute it allows (180)
   --concurrency <n>    calls it allows at once (16)
   --headroom <share>   share of the quota left unused, 0 to 0.9 (0.02)
   --seed <n>           another seed, another burst (1)
@@ -58,9 +58,9 @@ export function readOptions(argv: readonly string[], env: Readonly<Record<string
     wholeNumber(name, values[name], otherwise, least);
   const provider = providerOf(values['base-url'], env.OPENAI_API_KEY);
   return {
-    calls: whole('calls', provider === null ? 360 : 20),
+    calls: whole('calls', provider === null ? 220 : 20),
     tokensPerMinute: whole('tpm', 600_000),
-    requestsPerMinute: whole('rpm', 300),
+    requestsPerMinute: whole('rpm', 180),
     concurrency: whole('concurrency', 16),
     headroom: share(values.headroom),
     seed: whole('seed', 1, 0),

@@ -86,7 +86,7 @@ export function table(runs: readonly Run[]): string {
       (run) => count(run.ledger.log.filter((arrival) => arrival.refused === reason).length),
     ]),
     ['wall time', (run) => seconds(run.wall)],
-    ['wait p50 / p95', (run) => `${seconds(quantile(waits(run), 0.5))} / ${seconds(quantile(waits(run), 0.95))}`],
+    ['wait p50 / p95', (run) => [0.5, 0.95].map((share) => seconds(quantile(waits(run), share))).join(' / ')],
     ['most calls at once', (run) => `${run.ledger.peak} of ${run.ledger.limits.concurrency}`],
     ['tokens let in', (run) => count(figuresOf(run).tokens)],
     ['  of what was allowed', (run) => percent(figuresOf(run).used.tokens)],

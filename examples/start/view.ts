@@ -1,9 +1,8 @@
 /** The live view: who is streaming, who waits, for what and until when. Redrawn on a terminal, one line a second elsewhere. */
-import type { Admission } from 'rx-admission';
-import type { Board } from './chat.js';
+import type { AdmissionStatus, WaiterView } from 'rx-admission';
+import type { Call } from './calls.js';
+import type { Board, InFlight } from './chat.js';
 import { bar, count, seconds } from './text.js';
-
-export type Status = ReturnType<Admission['status']>;
 
 /** What is on show. `status` is null in the bare run, where nobody waits for anything. */
 export interface Scene {
@@ -11,7 +10,7 @@ export interface Scene {
   readonly elapsed: number;
   readonly calls: number;
   readonly board: Board;
-  readonly status: Status | null;
+  readonly status: AdmissionStatus | null;
 }
 
 export interface View {
@@ -25,7 +24,7 @@ export function showLive(out: NodeJS.WriteStream, scene: () => Scene): View {
 function redrawn(out: NodeJS.WriteStream, scene: () => Scene): View {
   let height = 0;
   const draw = (): void => {
-    const lines = frame(scene(), (out.rows || 24) - 4).map((line) => line.slice(0, (out.columns || 80) - 1));
+    const lines = frame(scene(), (out.rows || 24) - 2).map((line) => line.slice(0, (out.columns || 80) - 1));
     out.write(`${height > 0 ? `\x1b[${height}F` : ''}\x1b[J${lines.join('\n')}\n`);
     height = lines.length;
   };
@@ -57,43 +56,47 @@ export function summary({ title, elapsed, board, status }: Scene): string {
     `${title.padEnd(8)} ${seconds(elapsed).padStart(6)}`,
     `${String(board.count('completed')).padStart(4)} completed`,
     `${board.count('limited')} 429s`,
-    `${board.streaming.size} streaming`,
+    `${board.inFlight.size} in flight`,
     ...(status === null ? [] : [`${status.queueSize} waiting`]),
-    ...(head === undefined ? [] : [`next: ${name(head.job)} ${waitsFor(head, status?.at ?? 0)}`]),
+    ...(head === undefined ? [] : [`next ${waiting(head, status?.at ?? 0)}`]),
   ];
   return parts.join(' · ');
 }
 
-/** The accounts above, then those who stream beside those who wait, `height` lines at most. */
+/** Within `height` lines: the counts, the accounts, then those in flight beside those who wait. */
 export function frame(scene: Scene, height: number): string[] {
-  const { board, status } = scene;
-  const now = performance.now();
-  const streaming = [...board.streaming].map(
-    ([call, { since, pieces }]) => `${name(call)} ${'▪'.repeat(Math.min(pieces, 14)).padEnd(14)} ${seconds(now - since)}`,
-  );
-  const waiting = (status?.waiters ?? []).map(
-    (waiter) => `${String(waiter.place).padStart(3)}. ${name(waiter.job)} ${waitsFor(waiter, status?.at ?? 0)}`,
-  );
+  const { board, calls, status } = scene;
   const accounts = (status?.accounts ?? []).map(
-    ({ name, capacity, inUse }) =>
-      `  ${name.padEnd(8)} ${bar(inUse / capacity, 24)} ${count(inUse)} of ${count(capacity)} in use`,
+    ({ name, capacity, inUse }) => `  ${name.padEnd(8)} ${bar(inUse / capacity, 24)} ${count(inUse)} of ${count(capacity)}`,
   );
-  const top = [summary(scene), bar(board.ended.length / scene.calls, 60), '', ...accounts, ''];
-  const rows = Math.max(0, Math.min(16, height - top.length - 1));
-  const columns = Array.from({ length: rows }, (_, row) =>
-    `  ${(streaming[row] ?? '').padEnd(30)}  ${waiting[row] ?? ''}`.trimEnd(),
-  );
-  const heading = `  ${'streaming'.padEnd(30)}  ${status === null ? '' : 'waiting'}`.trimEnd();
-  return [...top, heading, ...columns];
+  const top = [summary(scene), bar(board.ended.length / calls, 60), '', ...accounts, ''];
+  const left = ['in flight', ...board.inFlight].map((entry) => (typeof entry === 'string' ? entry : flying(...entry)));
+  const right = (status?.waiters ?? []).map((waiter) => `${waiter.place}. ${waiting(waiter, status?.at ?? 0)}`);
+  if (right.length > 0) right.unshift('waiting');
+  const rows = Math.min(height - top.length, Math.max(left.length, right.length), 17);
+  return [
+    ...top,
+    ...Array.from({ length: rows }, (_, row) => `  ${(left[row] ?? '').padEnd(30)} ${right[row] ?? ''}`.trimEnd()),
+  ];
 }
 
-function waitsFor({ shortOf, earliest }: Status['waiters'][number], now: number): string {
-  if (shortOf.length === 0) return 'behind the head of the line';
-  const until = earliest === null ? 'until one is given back' : `for another ${seconds(Math.max(0, earliest - now))}`;
-  return `waits for ${shortOf.join(' and ')}, ${until}`;
+/** A mark for every two pieces that have come. */
+function flying(call: Call, { sentAt, pieces }: InFlight): string {
+  return `${name(call)} ${'▪'.repeat(Math.min(pieces / 2, 14)).padEnd(14)} ${seconds(performance.now() - sentAt)}`;
 }
 
 /** The ask's `job` is the call itself. */
-function name(job: unknown): string {
-  return `#${String((job as { id: number }).id).padStart(3, '0')}`;
+function waiting({ place, job, shortOf, earliest }: WaiterView, now: number): string {
+  const call = job as Call;
+  const who = `${name(call)} (${count(call.tokens)} tokens)`;
+  if (shortOf.length === 0) return `${who} behind the head`;
+  const until =
+    earliest === null
+      ? 'once one is given back'
+      : `in ${seconds(Math.max(0, earliest - now))}${place > 1 ? ' at the earliest' : ''}`;
+  return `${who} for ${shortOf.join(' and ')}, ${until}`;
+}
+
+function name(call: Call): string {
+  return `#${String(call.id).padStart(3, '0')}`;
 }

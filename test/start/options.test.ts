@@ -5,9 +5,9 @@ import { UsageError, readOptions } from '../../examples/start/options.js';
 describe('the options of npm start', () => {
   it('has a value for everything', () => {
     expect(readOptions([], {})).toEqual({
-      calls: 360,
+      calls: 220,
       tokensPerMinute: 600_000,
-      requestsPerMinute: 300,
+      requestsPerMinute: 180,
       concurrency: 16,
       headroom: 0.02,
       seed: 1,
@@ -43,10 +43,10 @@ describe('the options of npm start', () => {
   });
 
   it.each([
-    [['--calls', 'many'], '--calls is "many"; give a whole number from 1 up, for example --calls 360'],
-    [['--calls', '0'], '--calls is "0"; give a whole number from 1 up, for example --calls 360'],
+    [['--calls', 'many'], '--calls is "many"; give a whole number from 1 up, for example --calls 220'],
+    [['--calls', '0'], '--calls is "0"; give a whole number from 1 up, for example --calls 220'],
     [['--tpm', '1e6'], '--tpm is "1e6"; give a whole number from 1 up, for example --tpm 600000'],
-    [['--rpm', '2.5'], '--rpm is "2.5"; give a whole number from 1 up, for example --rpm 300'],
+    [['--rpm', '2.5'], '--rpm is "2.5"; give a whole number from 1 up, for example --rpm 180'],
     [['--concurrency='], '--concurrency is ""; give a whole number from 1 up, for example --concurrency 16'],
     [['--seed=-1'], '--seed is "-1"; give a whole number from 0 up, for example --seed 1'],
     [['--headroom', '2%'], '--headroom is "2%"; give a share from 0 to 0.9, for example --headroom 0.02 for 2 %'],

@@ -1,0 +1,161 @@
+/** `npm start` from end to end, on loopback: counts, order and outcomes, in the process of the test and in one of its own. */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { CountingGate, TokenBucket, createAdmission } from 'rx-admission';
+import { describe, expect, it } from 'vitest';
+import { admitted } from '../../examples/start/burst.js';
+import { makeCalls } from '../../examples/start/calls.js';
+import { Board, openaiChat } from '../../examples/start/chat.js';
+import type { Ended } from '../../examples/start/chat.js';
+import { readOptions } from '../../examples/start/options.js';
+import type { Options } from '../../examples/start/options.js';
+import { openProvider } from '../../examples/start/provider.js';
+import { Quota } from '../../examples/start/quota.js';
+import { startQuotaProxy } from '../../examples/start/quota-proxy.js';
+import { startModelServer } from '../../examples/start/server.js';
+
+const PATIENCE = 60_000;
+
+describe('a small burst through admission', () => {
+  it('is sent in order, all of it is let in, and never more at once than allowed', async () => {
+    const options = readOptions(['--concurrency', '4', '--seed', '7'], {}) as Options;
+    const calls = makeCalls(20, 7);
+    const provider = await openProvider(options);
+    const chat = openaiChat(provider.client, options.model, new Board());
+    const sent: number[] = [];
+    const ended: Ended[] = [];
+    const accounts = {
+      quota: new TokenBucket({ name: 'gpt-5', ...options }),
+      streams: new CountingGate({ name: 'streams', capacity: 4 }),
+    };
+    await admitted(
+      calls,
+      (call, signal, waited) => {
+        sent.push(call.id);
+        return chat(call, signal, waited);
+      },
+      createAdmission(),
+      accounts,
+    ).forEach((end) => ended.push(end));
+    await provider.close();
+
+    expect(sent).toEqual(calls.map((call) => call.id));
+    expect(ended.map((end) => end.outcome)).toEqual(calls.map(() => 'completed'));
+    expect(provider.quota?.log.map((arrival) => arrival.refused)).toEqual(calls.map(() => null));
+    expect(provider.quota?.peak).toBe(4);
+    expect(accounts.streams.inUse()).toBe(0);
+  });
+
+  it('fails the one call that no minute could hold, and completes the others', async () => {
+    const [small, , large] = makeCalls(3, 7).sort((a, b) => a.tokens - b.tokens);
+    if (small === undefined || large === undefined) throw new Error('three calls were made');
+    const options = readOptions(['--tpm', String(large.tokens - 1)], {}) as Options;
+    const provider = await openProvider(options);
+    const ended: Ended[] = [];
+    await admitted(
+      [large, small],
+      openaiChat(provider.client, options.model, new Board()),
+      createAdmission(),
+      {
+        quota: new TokenBucket({ name: 'gpt-5', ...options, headroom: 0 }),
+        streams: new CountingGate({ name: 'streams', capacity: 4 }),
+      },
+    ).forEach((end) => ended.push(end));
+    await provider.close();
+
+    expect(ended.map((end) => [end.call, end.outcome])).toEqual([
+      [large, 'failed'],
+      [small, 'completed'],
+    ]);
+    expect(ended[0]?.detail).toContain(String(large.tokens));
+  });
+});
+
+describe('npm start', () => {
+  it('drowns bare, keeps its promise admitted, and prints plain lines where there is no terminal', async () => {
+    const { code, stdout, stderr } = await start(['--calls', '30', '--tpm', '110000', '--rpm', '60']);
+    expect(stderr).toBe('');
+    expect(stdout).not.toContain('\x1b');
+    expect(cells(stdout, 'completed')).toEqual([expect.stringMatching(/^\d+ of 30$/), '30 of 30']);
+    const [bare, admitted] = cells(stdout, '429s').map(Number);
+    expect(bare).toBeGreaterThan(0);
+    expect(admitted).toBe(0);
+    expect(stdout).toMatch(/^Headroom 2\.0 %: covers calls that take up to 1\.2 s longer than others to arrive\.$/m);
+    expect(stdout).toMatch(/^Kept: 30 of 30 completed, 0 429s, at 9\d\.\d % of the tokens allowed/m);
+    expect(code).toBe(0);
+  }, PATIENCE);
+
+  it('asks another provider when told where, without the bare run', async () => {
+    const { code, stdout } = await withProvider(4, (url) => start(['--base-url', url, '--calls', '8', '--concurrency', '4']));
+    expect(cells(stdout, '')).toEqual(['admitted']);
+    expect(cells(stdout, 'completed')).toEqual(['8 of 8']);
+    expect(code).toBe(0);
+  }, PATIENCE);
+
+  it('says so and fails when the promise is broken', async () => {
+    const { code, stdout } = await withProvider(1, (url) => start(['--base-url', url, '--calls', '8', '--concurrency', '8']));
+    expect(stdout).toMatch(/^Broken: \d of 8 completed, \d 429s\.$/m);
+    expect(code).toBe(1);
+  }, PATIENCE);
+
+  it('ends cleanly on Ctrl-C', async () => {
+    const { code, stdout, stderr } = await start(['--calls', '150'], /^admitted/m);
+    expect(stdout).toMatch(/Interrupted: what waited has left the line, what was running has ended\.\n$/);
+    expect(stderr).toBe('');
+    expect(code).toBe(130);
+  }, PATIENCE);
+
+  it('answers a bad value with its name and the remedy', async () => {
+    expect(await start(['--tpm', 'lots'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: '--tpm is "lots"; give a whole number from 1 up, for example --tpm 600000\n',
+    });
+  }, PATIENCE);
+
+  it('explains itself', async () => {
+    const { code, stdout } = await start(['--help']);
+    expect(stdout).toMatch(/^npm start -- \[options\]\n/);
+    expect(code).toBe(0);
+  }, PATIENCE);
+});
+
+interface Ending {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs it as `npm start` does; presses Ctrl-C once the output has what `interruptAt` looks for. */
+function start(argv: readonly string[], interruptAt?: RegExp): Promise<Ending> {
+  const main = fileURLToPath(new URL('../../examples/start/main.ts', import.meta.url));
+  const env = { PATH: process.env.PATH, OPENAI_API_KEY: 'none' };
+  const child = spawn(process.execPath, ['--import', 'tsx', main, ...argv], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [stdout, stderr, interrupted] = ['', '', false];
+  child.stderr.on('data', (text: Buffer) => (stderr += text.toString()));
+  child.stdout.on('data', (text: Buffer) => {
+    stdout += text.toString();
+    if (interrupted || !interruptAt?.test(stdout)) return;
+    interrupted = true;
+    child.kill('SIGINT');
+  });
+  return new Promise((resolve) => child.once('close', (code) => { resolve({ code, stdout, stderr }); }));
+}
+
+/** The cells of one row of the table. */
+function cells(stdout: string, label: string): string[] {
+  const row = stdout.split('\n').find((line) => new RegExp(`^  ${label.padEnd(22)} `).test(line));
+  return row?.slice(24).trim().split(/ {2,}/) ?? [];
+}
+
+async function withProvider(concurrency: number, use: (url: string) => Promise<Ending>): Promise<Ending> {
+  const model = await startModelServer(1);
+  const quota = new Quota({ tokensPerMinute: 600_000, requestsPerMinute: 180, concurrency });
+  const proxy = await startQuotaProxy({ upstream: model.url, quota });
+  try {
+    return await use(`${proxy.url}/v1`);
+  } finally {
+    await proxy.close();
+    await model.close();
+  }
+}
