@@ -16,7 +16,7 @@ function monotonicNow(): number {
 }
 
 /**
- * The default clock and timer: monotonic, so a wall clock that jumps changes nothing.
+ * The default clock and timer: monotonic, so a wall clock that jumps changes nothing; a delay of any length is kept.
  *
  * Globals are looked up at every call, so fake timers that replace them are honoured.
  */
@@ -25,11 +25,17 @@ export const monotonicScheduler: SchedulerLike = {
   schedule<T>(work: (this: SchedulerAction<T>, state?: T) => void, delay = 0, state?: T): Subscription {
     const action = new Subscription() as SchedulerAction<T>;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    const runIn = (left: number, nextState?: T): void => {
+      const step = Math.min(left, LONGEST_TIMER);
+      timer = setTimeout(() => {
+        if (step < left) runIn(left - step, nextState);
+        else work.call(action, nextState);
+      }, step);
+    };
     action.schedule = (nextState?: T, nextDelay = 0): Subscription => {
       clearTimeout(timer);
-      timer = setTimeout(() => {
-        work.call(action, nextState);
-      }, Math.ceil(nextDelay));
+      // What was unsubscribed inside its own work stays so.
+      if (!action.closed) runIn(Math.ceil(nextDelay), nextState);
       return action;
     };
     action.add(() => {
@@ -68,9 +74,13 @@ export interface Alarm {
 }
 
 interface Entry extends Alarm {
+  /** Place in the order of setting: at one instant, what was set first runs first. */
+  readonly turn: number;
   run: (() => void) | null;
   queued: boolean;
 }
+
+const isBefore = (one: Entry, other: Entry): boolean => one.at < other.at || (one.at === other.at && one.turn < other.turn);
 
 /**
  * Every instant an admission waits for, behind one timer, and none while nothing is pending.
@@ -81,6 +91,7 @@ export class Alarms {
   readonly #scheduler: SchedulerLike;
   #heap: Entry[] = [];
   #cancelled = 0;
+  #turns = 0;
   #timer: Subscription | null = null;
   #armedFor = Infinity;
 
@@ -92,6 +103,7 @@ export class Alarms {
   set(at: number, run: () => void): Alarm {
     const entry: Entry = {
       at,
+      turn: (this.#turns += 1),
       run,
       queued: true,
       cancel: () => {
@@ -152,9 +164,22 @@ export class Alarms {
       else this.#cancelled -= 1;
       first.queued = false;
     }
-    // An earlier one may have cancelled a later one: its `run` is then null.
-    for (const entry of due) entry.run?.();
-    this.#arm();
+    let ran = 0;
+    try {
+      // An earlier one may have cancelled a later one: its `run` is then null.
+      for (const entry of due) {
+        ran += 1;
+        entry.run?.();
+      }
+    } finally {
+      // One that throws costs nobody else: those behind it are due still.
+      for (const entry of due.slice(ran)) {
+        if (entry.run === null) continue;
+        entry.queued = true;
+        this.#push(entry);
+      }
+      this.#arm();
+    }
   }
 
   #push(entry: Entry): void {
@@ -164,7 +189,7 @@ export class Alarms {
     while (child > 0) {
       const parent = (child - 1) >> 1;
       const above = heap[parent];
-      if (above === undefined || above.at <= entry.at) break;
+      if (above === undefined || isBefore(above, entry)) break;
       heap[child] = above;
       child = parent;
     }
@@ -181,11 +206,11 @@ export class Alarms {
       let below = heap[child];
       if (below === undefined) break;
       const sibling = heap[child + 1];
-      if (sibling !== undefined && sibling.at < below.at) {
+      if (sibling !== undefined && isBefore(sibling, below)) {
         child += 1;
         below = sibling;
       }
-      if (below.at >= last.at) break;
+      if (isBefore(last, below)) break;
       heap[parent] = below;
       parent = child;
     }

@@ -27,7 +27,7 @@ import {
   type ThrottleRule,
 } from './throttle.js';
 import type { UpstreamFailure } from './upstream-failure.js';
-import { nonNegative, positive, positiveInteger, share } from './validation.js';
+import { nonNegative, positive, positiveInteger, share, withHeadroom } from './validation.js';
 
 export interface ElasticWindowOptions extends AccountOptions {
   /** Unless given, the class name without its `RateLimiter` suffix. */
@@ -88,7 +88,7 @@ export class ElasticWindow extends AbstractAccount {
     Object.defineProperty(this, 'replenishment', { value: 'time', writable: false, configurable: false });
     const named = (value: string): string => `${this.name}: ${value}`;
     const max = positiveInteger(named('maxRequests'), options.maxRequests);
-    this.capacity = Math.max(1, Math.floor(max * (1 - share(named('headroom'), options.headroom ?? 0))));
+    this.capacity = withHeadroom(max, share(named('headroom'), options.headroom ?? 0));
     this.#baseWindow = positive(named('baseWindow'), options.baseWindow);
     this.#log = options.log ?? console;
     const decrement = nonNegative(named('throttleDecrement'), options.throttleDecrement ?? 0.2);
@@ -187,7 +187,7 @@ export class ElasticWindow extends AbstractAccount {
     const before = this.#circuit.name;
     this.#circuit = failed(this.#circuit, isAtMax(this.#throttle, this.#throttling), at, this.#breaking);
     if (this.#circuit.name === 'BLOCKED' && before !== 'BLOCKED') {
-      this.#log.warn(`${this.name}: circuit open for ${String(this.cooldownRemainingMs(at))}ms: ${this.#lastWords()}`);
+      this.#log.warn(`${this.name}: circuit open for ${String(Math.round(this.cooldownRemainingMs(at)))}ms: ${this.#lastWords()}`);
     }
   }
 

@@ -9,8 +9,6 @@
 const MINUTE = 60_000;
 /** Relative slack of one comparison: far above the rounding of one multiplication, far below one unit. */
 const SLACK = 1e-10;
-/** Instants are whole milliseconds; a float a hair above one is that one. */
-const SNAP = 1e-6;
 
 /** Invariant: `stored` ≤ `cap`; it is negative only after an adjustment left a debt. */
 export interface Level {
@@ -49,18 +47,27 @@ export function moveLevel(level: Level, stretch: number, delta: number, at: numb
 /** A new cap from `at` on; a lower one clamps what is there, a higher one adds nothing. */
 export function withCap(level: Level, stretch: number, cap: number, at: number): Level {
   const now = rebase(level, stretch, at);
-  // Where there was no limit there is no level to keep.
-  const stored = now.stored === Infinity ? cap : Math.min(cap, now.stored);
+  // Where there was no limit, or is none any more, there is no level to keep.
+  const stored = now.stored === Infinity || cap === Infinity ? cap : Math.min(cap, now.stored);
   return { cap, stored, since: now.since };
 }
 
-/** The first whole instant at which `amount` is covered; `at` when it is now, null when it never is. */
+/**
+ * The first whole instant at which `amount` is covered; `at` when it is now, null when it never is.
+ *
+ * The quotient is a guess: on a clock that counts from 1970 it is off by more than `covers` forgives, so `covers` itself
+ * has the last word on the instants beside it.
+ */
 export function coveredFrom(level: Level, stretch: number, amount: number, at: number): number | null {
   if (amount > level.cap) return null;
-  if (covers(level, stretch, amount, at)) return at;
-  const exact = level.since + (amount - level.stored) / perMs(level, stretch);
-  const whole = Math.round(exact);
-  return Math.abs(exact - whole) < SNAP ? whole : Math.ceil(exact);
+  const isCovered = (instant: number): boolean => covers(level, stretch, amount, instant);
+  if (isCovered(at)) return at;
+  const guess = Math.ceil(level.since + (amount - level.stored) / perMs(level, stretch));
+  const next = Math.floor(at) + 1;
+  const earlier = guess - 1;
+  if (earlier >= next && isCovered(earlier)) return earlier;
+  const instant = Math.max(guess, next);
+  return isCovered(instant) ? instant : instant + 1;
 }
 
 /** Floored for a status, forgiving the rounding that comparisons forgive. */

@@ -144,6 +144,10 @@ export class MemoryGate extends AbstractAccount {
 
   status(at = this.now(this.#seen)): MemoryStatus {
     this.#look(at);
+    return this.#describe(at);
+  }
+
+  #describe(at: number): MemoryStatus {
     const { reading, floor } = this.#pacing;
     const until = this.latched ? null : pacedUntil(this.#pacing, this.#line());
     return new MemoryStatus(
@@ -153,7 +157,7 @@ export class MemoryGate extends AbstractAccount {
       floor,
       this.#zone(),
       this.#line(),
-      until === null ? 0 : Math.max(0, until - at),
+      until === null ? 0 : Math.max(0, Math.ceil(until - at)),
       penaltyNow(this.#pacing),
     );
   }
@@ -192,8 +196,9 @@ export class MemoryGate extends AbstractAccount {
     if (this.#pacing === before) return;
     if (this.latched) {
       this.#latchedAt = at;
-      this.#log.warn(`memory: latch set: ${this.status(at).summary()}`);
-    } else this.#log.info(`memory: latch cleared: ${this.status(at).summary()}`);
+      // Of the look that moved it: another one could read otherwise.
+      this.#log.warn(`memory: latch set: ${this.#describe(at).summary()}`);
+    } else this.#log.info(`memory: latch cleared: ${this.#describe(at).summary()}`);
   }
 
   /** Whether a collection ran: only under a latch that outlived a re-check, with nobody in flight who could free it. */

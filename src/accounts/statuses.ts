@@ -84,7 +84,7 @@ export class MemoryStatus implements AccountStatus {
     return (
       `heap ${percent(this.usageRatio)}, floor ${percent(this.floorRatio)}, zone ${this.zone}, ` +
       `${String(this.heldOnMemory)} in the line of memory, ${String(this.pacingDelayMs)}ms to the next release, ` +
-      `penalty x${String(this.growthPenalty)}`
+      `penalty x${String(Number(this.growthPenalty.toFixed(2)))}`
     );
   }
 }

@@ -4,7 +4,7 @@ import { AbstractAccount, amountOf, type AccountOptions, type Log } from './acco
 import { covers, coveredFrom, full, levelAt, moveLevel, wholeOf, withCap, type Level } from './level.js';
 import { TokenBucketStatus } from './statuses.js';
 import { press, relax, relaxed, throttleIndicator, throttleOf, type Throttle, type ThrottleRule } from './throttle.js';
-import { nonNegative, positive, share } from './validation.js';
+import { nonNegative, positive, share, withHeadroom } from './validation.js';
 import type { UpstreamFailure } from './upstream-failure.js';
 
 /** Inside admission, "The token bucket": 0.5 up, 0.2 down per third success, 0.5 down after five quiet minutes. */
@@ -49,7 +49,7 @@ export class TokenBucket extends AbstractAccount {
   override readonly replenishment = 'time';
   override readonly category = 'token_bucket';
   readonly #log: Log;
-  readonly #share: number;
+  readonly #headroom: number;
   #tokens: Level;
   #requests: Level;
   #throttle: Throttle = relaxed;
@@ -57,7 +57,7 @@ export class TokenBucket extends AbstractAccount {
   constructor(options: TokenBucketOptions) {
     super(options.name, options);
     this.#log = options.log ?? console;
-    this.#share = 1 - share(`${this.name}: headroom`, options.headroom ?? 0);
+    this.#headroom = share(`${this.name}: headroom`, options.headroom ?? 0);
     const { tokens, requests } = this.#scaled(options);
     const since = this.now(0);
     this.#tokens = full(tokens, since);
@@ -181,9 +181,8 @@ export class TokenBucket extends AbstractAccount {
     const tokens = positive(`${this.name}: tokensPerMinute`, limits.tokensPerMinute);
     const requests = limits.requestsPerMinute;
     if (requests !== undefined && requests !== Infinity) positive(`${this.name}: requestsPerMinute`, requests);
-    // Headroom never takes the last token or request: a limit of one stays one.
-    const scale = (limit: number): number => (this.#share === 1 ? limit : Math.max(1, Math.floor(limit * this.#share)));
-    return { tokens: scale(tokens), requests: requests === undefined ? Infinity : scale(requests) };
+    const scaled = (limit: number): number => withHeadroom(limit, this.#headroom);
+    return { tokens: scaled(tokens), requests: requests === undefined ? Infinity : scaled(requests) };
   }
 
   #refuseImpossible(tokens: number, requests: number): void {

@@ -24,3 +24,13 @@ export function share(what: string, value: number): number {
   if (!(value >= 0 && value < 1)) throw new RangeError(`${what} must be a share from 0 to below 1, not ${String(value)}`);
   return value;
 }
+
+/**
+ * A limit with the given share of it left unused. It never takes the last unit, and never adds to a limit below one.
+ *
+ * Two ulps of slack: 7 % off 1000 is 930, which a float product would miss by one.
+ */
+export function withHeadroom(limit: number, headroom: number): number {
+  if (headroom === 0) return limit;
+  return Math.min(limit, Math.max(1, Math.floor(limit * (1 - headroom) * (1 + 2 * Number.EPSILON))));
+}
