@@ -1,0 +1,38 @@
+/** Completes a trace with what the model expects of it: an entry of a scenario file that the runner can judge. */
+import { outcomeOf, type Outcome } from './model.js';
+import { rawGiven, rawStep, type Raw, type Trace } from './trace.js';
+import { checksOf } from '../conformance/checks.js';
+
+export interface Expected {
+  readonly raw: Raw;
+  readonly outcome: Outcome;
+}
+
+export function expected({ id, given, steps, askings }: Trace): Expected {
+  const asked = askings.map(({ t, after, keys }) => ({ t, after, ...Object.fromEntries(keys.map((key) => [key, null])) }));
+  const outcome = outcomeOf(given, steps, checksOf(asked, given, steps));
+  const { grantedAt, failed, events, world } = outcome;
+  const checks = asked.map((fields, index) => ({ ...fields, ...outcome.answers.get(`expect.checks[${index}]`) }));
+  const grants = [...world.line.grants.values()].map(({ job, wallWait, waitTimes, entries }) => {
+    const isEmpty = entries.length === 0 ? { isEmpty: true } : {};
+    return { job, wallWaitMs: wallWait, waitTimesMs: Object.fromEntries(waitTimes), ...isEmpty };
+  });
+  const expect = { grantedAt, stillParked: parkedOf(outcome), failed, events, checks: [...checks, ...grants] };
+  return {
+    outcome,
+    raw: {
+      id,
+      rule: 'monitor: property over random demands: no account goes past its limits, nobody is left waiting',
+      ruleKeys: ['M15'],
+      title: `random trace ${id}`,
+      given: rawGiven(given),
+      steps: steps.map(rawStep),
+      expect,
+    },
+  };
+}
+
+function parkedOf({ stillParked }: Outcome): unknown {
+  if (stillParked.length <= 6) return stillParked;
+  return { count: stillParked.length, first: stillParked[0], last: stillParked.at(-1) };
+}

@@ -1,0 +1,63 @@
+/** The counting gate, from the rules: a number of permits. */
+import { Refusal, sum, type ModelAccount } from './account.js';
+
+export class ModelGate implements ModelAccount {
+  readonly category = 'semaphore';
+  readonly replenishment = 'release';
+  wake = (): void => undefined;
+  #taken = 0;
+  #lastActivity: number;
+
+  constructor(
+    readonly name: string,
+    readonly capacity: number,
+    at: number,
+  ) {
+    this.#lastActivity = at;
+  }
+
+  fits(mine: readonly number[], ahead: readonly number[]): boolean {
+    const own = sum(mine);
+    if (own > this.capacity) throw new Refusal(`${this.name}: ${own} permits can never fit ${this.capacity}`);
+    return this.#taken + own + sum(ahead) <= this.capacity;
+  }
+
+  tryTake(mine: readonly number[], ahead: readonly number[], at: number): boolean {
+    if (!this.fits(mine, ahead)) return false;
+    this.#taken += sum(mine);
+    this.#lastActivity = at;
+    return true;
+  }
+
+  give(amounts: readonly number[], at: number): void {
+    this.#taken -= sum(amounts);
+    this.#lastActivity = at;
+  }
+
+  earliestFit(): null {
+    return null;
+  }
+
+  inUse(): number {
+    return this.#taken;
+  }
+
+  indicator(): null {
+    return null;
+  }
+
+  property(name: string): unknown {
+    switch (name) {
+      case 'maxConcurrent':
+        return this.capacity;
+      case 'availablePermits':
+        return this.capacity - this.#taken;
+      case 'activeCount':
+        return this.#taken;
+      case 'lastActivity':
+        return this.#lastActivity;
+      default:
+        return undefined;
+    }
+  }
+}
