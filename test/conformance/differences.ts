@@ -68,11 +68,12 @@ function parked(expected: Parked, world: World): Difference | null {
 
 function failures(expected: ReadonlyMap<string, Failure>, world: World): Difference | null {
   const defects = new Set<unknown>();
+  const reasons = reasonsIn(world);
   for (const job of new Set([...expected.keys(), ...world.jobs.ended.keys()])) {
     const wanted = expected.get(job);
     const ended = world.jobs.ended.get(job);
     if (!wanted || !ended) return { where: `failed ${job}`, expected: show(wanted), got: ended ? describe(ended) : 'no failure' };
-    const off = misses(wanted, ended, reasonsOf(job, world), world);
+    const off = misses(wanted, ended, reasons.get(job) ?? [], world);
     if (off !== null) return { where: `failed ${job}`, expected: `${off} of ${show(wanted)}`, got: describe(ended) };
     if (wanted.detail?.startsWith('defect: ')) defects.add((ended.error as Error).cause);
   }
@@ -80,8 +81,16 @@ function failures(expected: ReadonlyMap<string, Failure>, world: World): Differe
   return defects.size > 1 ? { where: 'failed', expected: 'one defect', got: `${defects.size} defects` } : null;
 }
 
-function reasonsOf(job: string, world: World): readonly unknown[] {
-  return world.events.flatMap((event) => (event.type === 'REJECTED' && event.job === job ? [event.reason] : []));
+/** By job: the reasons of its REJECTED events. */
+function reasonsIn(world: World): ReadonlyMap<string, readonly unknown[]> {
+  const reasons = new Map<string, unknown[]>();
+  for (const { type, job, reason } of world.events) {
+    if (type !== 'REJECTED') continue;
+    const before = reasons.get(String(job));
+    if (before) before.push(reason);
+    else reasons.set(String(job), [reason]);
+  }
+  return reasons;
 }
 
 /** The part of the expectation that the end of a job does not meet. */

@@ -12,7 +12,8 @@ export interface Ended {
 }
 
 interface Job {
-  readonly context: AbortController;
+  /** Only where the scenario cancels it. */
+  readonly context: AbortController | null;
   subscription?: Subscription;
   grant?: Grant;
 }
@@ -22,7 +23,10 @@ export class Jobs {
   readonly ended = new Map<string, Ended>();
   readonly #jobs = new Map<string, Job>();
 
-  constructor(private readonly admission: Admission) {}
+  constructor(
+    private readonly admission: Admission,
+    private readonly cancelled: ReadonlySet<string>,
+  ) {}
 
   /** In order of arrival: neither granted nor ended. */
   get parked(): readonly string[] {
@@ -53,7 +57,7 @@ export class Jobs {
           this.grantedAt.set(name, this.admission.now());
           return NEVER;
         },
-        { job: name, signal: job.context.signal },
+        { job: name, signal: job.context?.signal },
       )
       .subscribe({
         error: (error: unknown) => {
@@ -70,7 +74,7 @@ export class Jobs {
   }
 
   abortContext(name: string): void {
-    this.#job(name).context.abort(new Error(`the context of ${name} is cancelled`));
+    this.#job(name).context?.abort(new Error(`the context of ${name} is cancelled`));
   }
 
   /** Settles a grant; of errors, only those that a double was told to throw are no surprise. */
@@ -99,7 +103,7 @@ export class Jobs {
 
   #job(name: string): Job {
     let job = this.#jobs.get(name);
-    if (!job) this.#jobs.set(name, (job = { context: new AbortController() }));
+    if (!job) this.#jobs.set(name, (job = { context: this.cancelled.has(name) ? new AbortController() : null }));
     return job;
   }
 }

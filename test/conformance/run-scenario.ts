@@ -66,7 +66,7 @@ function withDefectsHeard<T>(work: () => T): { result: T; defects: number } {
 function complaintsOfRun(scenario: Running): readonly string[] {
   let doing = 'before the first step';
   try {
-    const world = new World(scenario.given);
+    const world = new World(scenario);
     const found: Difference[] = [];
     const checks = [...scenario.expect.checks];
     const checkUpTo = (step: number): void => {

@@ -2,9 +2,9 @@
 import { createAdmission, ElasticWindow, TokenBucket, UpstreamFailure, type Account, type AdmissionEvent } from 'rx-admission';
 import { accountsOf, memoryOf, type Heap } from './accounts.js';
 import type { Amounts } from './amounts.js';
-import type { Given } from './given.js';
 import { Jobs, kindOf, spelled } from './jobs.js';
 import { ScriptedDouble } from './scripted-double.js';
+import type { Running } from './scenario.js';
 import type { Call, Step } from './steps.js';
 import { VirtualClock } from './virtual-clock.js';
 import type { WatchedAccount } from './watched-account.js';
@@ -25,14 +25,15 @@ export class World {
   readonly answers = new Map<number, Answer>();
   readonly #accounts: ReadonlyMap<string, WatchedAccount>;
 
-  constructor(given: Given) {
+  constructor({ given, steps }: Pick<Running, 'given' | 'steps'>) {
     this.clock = new VirtualClock(given.clock);
     this.heap = { current: given.heap };
     this.#accounts = accountsOf(given, this.clock);
     this.memory = memoryOf(given, this.heap, this.clock);
     this.admission = createAdmission({ memory: this.memory.account, scheduler: this.clock });
     this.admission.events$.subscribe((event) => this.events.push(event));
-    this.jobs = new Jobs(this.admission);
+    const cancelled = steps.flatMap((step) => (step.kind === 'abortContext' ? [step.job] : []));
+    this.jobs = new Jobs(this.admission, new Set(cancelled));
   }
 
   get now(): number {
