@@ -1,5 +1,6 @@
 /** Runs a block that registers tests, inside the test run itself: its `it` is vitest's own. */
 import assert from 'node:assert/strict';
+import { compileFunction } from 'node:vm';
 import * as rxjs from 'rxjs';
 import * as rxjsTesting from 'rxjs/testing';
 import * as rxAdmission from 'rx-admission';
@@ -25,6 +26,6 @@ export function register({ before, own }: Block): void {
     if (!(name in MODULES)) throw new Error(`a block that registers tests may not import ${name}`);
     return MODULES[name];
   };
-  const body = new Function('require', 'module', code) as (require: typeof load, module: object) => void;
+  const body = compileFunction(code, ['require', 'module']) as (require: typeof load, module: object) => void;
   body(load, { exports: {} });
 }

@@ -23,9 +23,9 @@ export function typeErrors(blocks: readonly Block[]): string[] {
   );
   const options = compilerOptions();
   const host = ts.createCompilerHost(options);
-  const { fileExists, readFile } = host;
-  host.fileExists = (path) => sources.has(path) || fileExists(path);
-  host.readFile = (path) => sources.get(path)?.text ?? readFile(path);
+  const disk = { fileExists: host.fileExists.bind(host), readFile: host.readFile.bind(host) };
+  host.fileExists = (path) => sources.has(path) || disk.fileExists(path);
+  host.readFile = (path) => sources.get(path)?.text ?? disk.readFile(path);
   const program = ts.createProgram([...sources.keys()], options, host);
   return [...sources].flatMap(([path, source]) => {
     const file = program.getSourceFile(path);
