@@ -145,10 +145,14 @@ export class Admission {
    */
   run<T>(demand: Demand, work: (grant: Grant) => T | PromiseLike<T>, options: RunOptions = {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const { outcome } = options;
       const end = (grant: Grant, ending: Ending): void => {
-        if (outcome) grant.release(outcome(ending));
-        else grant.release(ending.kind === 'C' ? 'success' : 'ignored');
+        let outcome: Outcome = 'ignored';
+        try {
+          if (options.outcome) outcome = options.outcome(ending);
+          else if (ending.kind === 'C') outcome = 'success';
+        } finally {
+          grant.release(outcome);
+        }
       };
       this.#desk.ask(demand, options, {
         refused: reject,
@@ -157,8 +161,8 @@ export class Admission {
           try {
             result = work(grant);
           } catch (error) {
-            grant.rollback();
             reject(error);
+            grant.rollback();
             return;
           }
           Promise.resolve(result)

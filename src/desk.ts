@@ -218,6 +218,11 @@ export class Desk implements Settler {
     this.#outbox.flush();
   }
 
+  /** Whatever `work` causes is decided at once, and delivered in order once all of it is done. */
+  together(work: () => void): void {
+    this.#outbox.hold(work);
+  }
+
   settle(holding: Holding, verb: Verb, outcome: Outcome): void {
     assertOutsideFold();
     if (holding.settled) return;

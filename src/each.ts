@@ -1,10 +1,12 @@
 /** Pulling from an iterable only as fast as its items are admitted, so that ten million rows never become waiters. */
 import { Observable, type ObservableInput, type ObservedValueOf } from 'rxjs';
 import { positiveInteger } from './accounts/validation.js';
-import { Run, type AdmitOptions, type DemandOf } from './admit.js';
+import type { AdmitOptions, DemandOf } from './admit.js';
 import type { Desk } from './desk.js';
 import type { Grant } from './grant.js';
-import { pullFrom } from './inner.js';
+import { pullFrom, type Pull } from './inner.js';
+import { Run } from './run.js';
+import { reportUnhandled } from './unhandled.js';
 
 /** What can be pulled from: the type of Node's and the browsers' `ReadableStream` comes to no more than this. */
 export type Pullable<T> =
@@ -29,85 +31,113 @@ export function eachOf<T, O extends ObservableInput<unknown>, R extends Observab
   positiveInteger('prefetch', prefetch);
   return new Observable((consumer) => {
     const run = new Run<T>(desk, demand, project, options, consumer);
-    const step = stepper(source, run);
+    const step = stepper(source, run, () => !run.closed && run.waiting.size < prefetch);
     run.upstream = {
       unsubscribe: () => {
         step.stop();
       },
     };
     run.roomMade = () => {
-      step.pullWhile(() => !run.closed && run.waiting.size < prefetch);
+      step.pullOn();
     };
     consumer.add(() => {
       run.tearDown();
     });
-    run.roomMade();
+    step.pullOn();
   });
 }
 
 interface Stepper {
-  /** Pulls on as long as `wanted`; never inside itself. */
-  pullWhile(wanted: () => boolean): void;
+  /** Pulls on as long as the line has room; never inside itself. */
+  pullOn(): void;
+  /** Leaves the source, now. */
   stop(): void;
 }
 
-function stepper<T>(source: Pullable<T>, run: Run<T>): Stepper {
+function stepper<T>(source: Pullable<T>, run: Run<T>, hasRoom: () => boolean): Stepper {
   const pull = pullFrom<T>(source);
+  return pull === null ? iterating(source as Iterable<T>, run, hasRoom) : awaiting(pull, run, hasRoom);
+}
+
+function iterating<T>(source: Iterable<T>, run: Run<T>, hasRoom: () => boolean): Stepper {
+  const iterator = source[Symbol.iterator]();
   let ended = false;
   let busy = false;
-  const take = (result: IteratorResult<T>): void => {
-    if (result.done === true) {
-      ended = true;
-      run.complete();
-    } else run.next(result.value);
+  let inNext = false;
+  const wasLeft = (): boolean => ended;
+  const pulled = (): IteratorResult<T> | null => {
+    inNext = true;
+    try {
+      return iterator.next();
+    } catch (error) {
+      // Unless it was left while it ran: then there is nobody to tell.
+      if (!wasLeft()) fail(error);
+      return null;
+    } finally {
+      inNext = false;
+    }
   };
   const fail = (error: unknown): void => {
     ended = true;
     run.error(error);
   };
-  if (pull === null) {
-    const iterator = (source as Iterable<T>)[Symbol.iterator]();
-    return {
-      pullWhile(wanted) {
-        if (busy) return;
-        busy = true;
-        // A loop, not a recursion: a million items that end at once must not grow the stack.
-        while (!ended && wanted()) {
-          try {
-            take(iterator.next());
-          } catch (error) {
-            fail(error);
-          }
-        }
-        busy = false;
-      },
-      stop() {
-        if (!ended) iterator.return?.();
-        ended = true;
-      },
-    };
-  }
-  const pullWhile = (wanted: () => boolean): void => {
-    if (busy || ended || !wanted()) return;
+  return {
+    pullOn() {
+      if (busy) return;
+      busy = true;
+      // A loop, not a recursion: a million items that end at once must not grow the stack.
+      while (!ended && hasRoom()) {
+        const result = pulled();
+        if (result === null) break;
+        if (wasLeft()) {
+          if (result.done !== true) iterator.return?.();
+        } else if (result.done === true) {
+          ended = true;
+          run.complete();
+        } else run.next(result.value);
+      }
+      busy = false;
+    },
+    stop() {
+      if (ended) return;
+      ended = true;
+      // An iterator cannot be left from inside its own `next`: that is done once it has answered.
+      if (!inNext) iterator.return?.();
+    },
+  };
+}
+
+function awaiting<T>(pull: Pull<T>, run: Run<T>, hasRoom: () => boolean): Stepper {
+  let ended = false;
+  let busy = false;
+  const take = (result: IteratorResult<T>): void => {
+    busy = false;
+    if (ended) return;
+    if (result.done === true) {
+      ended = true;
+      run.complete();
+      return;
+    }
+    run.next(result.value);
+    pullOn();
+  };
+  const fail = (error: unknown): void => {
+    if (ended) return;
+    ended = true;
+    run.error(error);
+  };
+  const pullOn = (): void => {
+    if (busy || ended || !hasRoom()) return;
     busy = true;
-    pull.next().then(
-      (result) => {
-        busy = false;
-        if (ended) return;
-        take(result);
-        pullWhile(wanted);
-      },
-      (error: unknown) => {
-        busy = false;
-        if (!ended) fail(error);
-      },
-    );
+    pull.next().then(take, fail).then(undefined, reportUnhandled);
   };
   return {
-    pullWhile,
+    pullOn,
     stop() {
-      if (!ended) pull.stop()?.then(undefined, () => undefined);
+      if (ended) return;
       ended = true;
+      // Nobody listens any more: a failure while stopping has no reader.
+      pull.stop()?.then(undefined, () => undefined);
     },
   };
 }

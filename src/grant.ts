@@ -5,6 +5,7 @@ import { nonNegative } from './accounts/validation.js';
 import type { Demand } from './demand.js';
 import type { Holding } from './evaluator/holding.js';
 import type { Outcome, Verb } from './evaluator/settle.js';
+import { reportUnhandled } from './unhandled.js';
 
 /** What a grant asks of the admission that gave it. */
 export interface Settler {
@@ -92,7 +93,13 @@ export class Grant {
     this.#unfinished += 1;
     const finished = (): void => {
       this.#unfinished -= 1;
-      if (this.#unfinished === 0 && this.#claim) this.#settle(this.#claim.verb, this.#claim.outcome);
+      if (this.#unfinished > 0 || this.#claim === null) return;
+      try {
+        this.#settle(this.#claim.verb, this.#claim.outcome);
+      } catch (error) {
+        // Whoever released it has gone on long since.
+        reportUnhandled(error);
+      }
     };
     work.then(finished, finished);
   }

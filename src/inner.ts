@@ -1,6 +1,7 @@
 /** What `project` may answer, as an observable that can really be torn down. */
 import { from, Observable, type ObservableInput } from 'rxjs';
 import type { Grant } from './grant.js';
+import { reportUnhandled } from './unhandled.js';
 
 /**
  * Promises keep the grant until they settle: they cannot be torn down. Async iterables and streams are told to return in
@@ -9,7 +10,9 @@ import type { Grant } from './grant.js';
 export function toObservable(input: ObservableInput<unknown>, grant: Grant | null): Observable<unknown> {
   if (input instanceof Observable) return input;
   if (isPromiseLike(input)) {
-    grant?.until(input);
+    if (grant) grant.until(input);
+    // Where nobody subscribes any more, its failure has no reader.
+    else input.then(undefined, () => undefined);
     return from(input);
   }
   const pull = pullFrom(input);
@@ -28,25 +31,43 @@ export function pullFrom<T>(input: unknown): Pull<T> | null {
   if (isStream<T>(input)) {
     const reader = input.getReader();
     return {
-      next: () => reader.read() as PromiseLike<IteratorResult<T>>,
+      next: () => promised(() => reader.read() as PromiseLike<IteratorResult<T>>),
       stop: () => reader.cancel(),
     };
   }
   if (!isAsyncIterable<T>(input)) return null;
   const iterator = input[Symbol.asyncIterator]();
   return {
-    next: () => iterator.next(),
-    stop: () => iterator.return?.(),
+    next: () => promised(() => iterator.next()),
+    stop: () => {
+      const stopping: unknown = iterator.return?.();
+      return isPromiseLike(stopping) ? stopping : undefined;
+    },
   };
+}
+
+/** As `for await` reads an iterator: what throws at once has failed, and what is no promise has settled. */
+function promised<T>(next: () => PromiseLike<T> | T): PromiseLike<T> {
+  try {
+    const result = next();
+    return isPromiseLike(result) ? result : Promise.resolve(result);
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 function drained(pull: Pull<unknown>, grant: Grant | null): Observable<unknown> {
   return new Observable((subscriber) => {
     let ended = false;
+    const fail = (error: unknown): void => {
+      ended = true;
+      subscriber.error(error);
+    };
     const step = (): void => {
       if (subscriber.closed) return;
-      pull.next().then(
-        (result) => {
+      pull
+        .next()
+        .then((result) => {
           if (result.done === true) {
             ended = true;
             subscriber.complete();
@@ -54,12 +75,8 @@ function drained(pull: Pull<unknown>, grant: Grant | null): Observable<unknown> 
           }
           subscriber.next(result.value);
           step();
-        },
-        (error: unknown) => {
-          ended = true;
-          subscriber.error(error);
-        },
-      );
+        }, fail)
+        .then(undefined, reportUnhandled);
     };
     subscriber.add(() => {
       if (ended) return;

@@ -1,4 +1,5 @@
 /** The outbox: what was decided is carried out in order, and never inside another delivery. */
+import { reportUnhandled } from './unhandled.js';
 
 export class Outbox {
   #waiting: (() => void)[] = [];
@@ -23,14 +24,27 @@ export class Outbox {
         try {
           delivery();
         } catch (error) {
-          // The rest of the line must not pay for one consumer: its error is reported as RxJS reports such ones.
-          setTimeout(() => {
-            throw error;
-          });
+          // The rest of the line must not pay for one consumer.
+          reportUnhandled(error);
         }
       }
     } finally {
       this.#busy = false;
+    }
+  }
+
+  /** Nothing is delivered while `work` runs; what it sends goes in order after it. */
+  hold(work: () => void): void {
+    if (this.#busy) {
+      work();
+      return;
+    }
+    this.#busy = true;
+    try {
+      work();
+    } finally {
+      this.#busy = false;
+      this.flush();
     }
   }
 

@@ -1,0 +1,110 @@
+/** One subscription of the operator: its waiters, its running inners, and its consumer. */
+import { Subscription, type ObservableInput, type Subscriber } from 'rxjs';
+import type { AdmitOptions, DemandOf, Project } from './admit.js';
+import type { Ask, Desk } from './desk.js';
+import type { StoppedError } from './errors.js';
+import { Item } from './item.js';
+
+export class Run<T> {
+  upstream: { unsubscribe(): void } | null = null;
+  /** Runs after an ask left the line: there is room for another. */
+  roomMade: (() => void) | null = null;
+  readonly waiting = new Set<Ask>();
+  /** A set, because inners end in any order: an array would cost its length at each end. */
+  readonly running = new Set<Item<T>>();
+  closed = false;
+  #index = 0;
+  #sourceEnded = false;
+  #stopped: StoppedError | null = null;
+
+  constructor(
+    readonly desk: Desk,
+    readonly demand: DemandOf<T>,
+    readonly project: Project<T>,
+    readonly options: AdmitOptions<T, ObservableInput<unknown>>,
+    readonly consumer: Subscriber<unknown>,
+  ) {}
+
+  next(value: T): void {
+    if (this.#isOver()) return;
+    const index = this.#index;
+    this.#index += 1;
+    const item = new Item(this, value, index);
+    try {
+      const demand = typeof this.demand === 'function' ? this.demand(value, index) : this.demand;
+      const ask = this.desk.ask(demand, this.options, item, this.#jobOf(value, index));
+      if (item.answered) return;
+      if (this.#isOver()) {
+        // A handler of the events that the ask caused has unsubscribed: nobody is left to wait for the answer.
+        this.desk.withdraw([ask]);
+        return;
+      }
+      item.ask = ask;
+      this.waiting.add(ask);
+    } catch (error) {
+      this.error(error);
+    }
+  }
+
+  #isOver(): boolean {
+    return this.closed || this.#stopped !== null;
+  }
+
+  #jobOf(value: T, index: number): unknown {
+    const { job } = this.options;
+    if (typeof job === 'function') return (job as (item: T, index: number) => unknown)(value, index);
+    return job === undefined ? value : job;
+  }
+
+  /** Fails the output: waiters withdraw, inners tear down, grants are released, and only then the consumer is told. */
+  error(error: unknown): void {
+    if (this.closed) return;
+    try {
+      this.tearDown();
+    } finally {
+      this.consumer.error(error);
+    }
+  }
+
+  complete(): void {
+    this.#sourceEnded = true;
+    this.endIfDone();
+  }
+
+  /** Admission has stopped: the source is left, and the output fails once what runs has ended. */
+  stopped(error: StoppedError): void {
+    this.#stopped ??= error;
+    this.#sourceEnded = true;
+    try {
+      this.upstream?.unsubscribe();
+    } finally {
+      this.endIfDone();
+    }
+  }
+
+  endIfDone(): void {
+    if (this.closed || !this.#sourceEnded || this.running.size > 0 || this.waiting.size > 0) return;
+    this.closed = true;
+    if (this.#stopped) this.consumer.error(this.#stopped);
+    else this.consumer.complete();
+  }
+
+  /** Leaves nothing behind. What a teardown throws is thrown once all of them have run, as RxJS does. */
+  tearDown(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.desk.together(() => {
+      // All waiters in one change, before anything is released: none of them is let in by its own siblings.
+      if (this.waiting.size > 0) this.desk.withdraw([...this.waiting]);
+      this.waiting.clear();
+      const teardowns = new Subscription();
+      if (this.upstream) teardowns.add(this.upstream);
+      for (const item of this.running) {
+        teardowns.add(() => {
+          item.cut();
+        });
+      }
+      teardowns.unsubscribe();
+    });
+  }
+}
