@@ -143,6 +143,8 @@ export class ElasticWindow extends AbstractAccount {
 
   fits(mine: readonly number[], reservedAhead: readonly number[], at: number): boolean {
     this.#look(at);
+    // Only a question notices that a probe said nothing in time; until then a late verdict still counts.
+    this.#circuit = circuitAt(this.#circuit, at, this.#breaking);
     const own = amountOf(mine);
     if (own > this.capacity) {
       throw new RefusedError(
@@ -235,11 +237,10 @@ export class ElasticWindow extends AbstractAccount {
     return this.now(this.#seen);
   }
 
-  /** A stamp that has left stays left, and a probe that said nothing in time has expired. */
+  /** A stamp that has left stays left. */
   #look(at: number): void {
     this.#seen = Math.max(this.#seen, at);
     this.#stamps.forgetUpTo(at - this.effectiveWindowMs);
-    this.#circuit = circuitAt(this.#circuit, at, this.#breaking);
   }
 
   #press(increments: number, at: number): void {
