@@ -60,8 +60,11 @@ export function parseMarbleFile(text: string): MarbleFile {
   const sections = new Map<Section, Map<string, string>>();
   const lines: Line[] = [];
   let column = 0;
-  let settings: { legend: Map<string, string> | null; config: Map<string, string>; may: readonly string[] | null } | null =
-    null;
+  let settings: {
+    legend: Map<string, string> | null;
+    config: Map<string, string>;
+    may: readonly string[] | null;
+  } | null = null;
 
   text.split('\n').forEach((raw, index) => {
     const number = index + 1;

@@ -36,7 +36,11 @@ function variants({ kind, marbles }: Line): string[] {
     case 'subs':
       // Where nothing is expected, any subscription is another expectation; else each end moves, or never comes.
       if (!marbles.includes('^')) return [`^${marbles.slice(1)}`];
-      return [...each((symbol) => (symbol === '-' ? '' : null)), `-${marbles}`, marbles.replace(/!|$/, (end) => (end ? '' : '!'))];
+      return [
+        ...each((symbol) => (symbol === '-' ? '' : null)),
+        `-${marbles}`,
+        marbles.replace(/!|$/, (end) => (end ? '' : '!')),
+      ];
     default:
       return [];
   }

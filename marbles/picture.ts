@@ -12,7 +12,7 @@ const LINE = 'stroke="#000" stroke-width="1.5"';
 const GRID = 'stroke="#000" stroke-opacity="0.07"';
 const QUIET = 'fill="#666"';
 
-const EVENTS = { i: 'granted at once', h: 'held', g: 'granted from hold', r: 'released', x: 'rejected' };
+const EVENTS = { i: 'granted, never held', h: 'held', g: 'granted from hold', r: 'released', x: 'rejected' };
 
 /** The picture of a scenario; the same bytes for the same scenario. */
 export function drawScenario(name: string, scenario: Scenario): string {
@@ -105,12 +105,16 @@ function drawKey(rows: readonly Row[], y: number): string {
     parts.push(at(x, y, mark), text(x + 26, y + 4, 11, label, QUIET));
     x += 26 + label.length * 6 + 18;
   };
-  if (spans.some(({ kind, from, to }) => kind === 'waits' && to > from)) entry(rect(0, -5, 20, 10, WAITS), 'waits, holding nothing');
+  if (spans.some(({ kind, from, to }) => kind === 'waits' && to > from))
+    entry(rect(0, -5, 20, 10, WAITS), 'waits, holding nothing');
   if (spans.some(({ kind }) => kind === 'holds')) entry(rect(0, -5, 20, 10, HOLDS), 'holds its grant');
   if (spans.some(({ cut }) => cut)) entry(vertical(10, -7, 7, CUT), 'leaves, refused or torn down');
-  const events = rows.filter(({ place }) => place === 'events').flatMap(({ pieces }) => pieces.map(({ marbles }) => marbles));
+  const events = rows
+    .filter(({ place }) => place === 'events')
+    .flatMap(({ pieces }) => pieces.map(({ marbles }) => marbles));
   const known = Object.entries(EVENTS).filter(([letter]) => events.some((marbles) => marbles.includes(letter)));
-  if (known.length > 0) parts.push(text(0, y + 22, 11, known.map(([letter, word]) => `${letter} ${word}`).join(' · '), QUIET));
+  if (known.length > 0)
+    parts.push(text(0, y + 22, 11, known.map(([letter, word]) => `${letter} ${word}`).join(' · '), QUIET));
   return parts.join('');
 }
 

@@ -1,8 +1,9 @@
 /** What a picture of a scenario shows: its rows from top to bottom, each with what is drawn on it. */
 import type { Line } from './format.js';
-import type { Caller, DemandPlan, Scenario, Work } from './scenario.js';
+import type { DemandPlan } from './plans.js';
+import type { Caller, Scenario, Work } from './scenario.js';
 
-/** A part of a row's time: `waits` in line, `holds` a grant, `listens` to an output. Cut short: did not end by itself. */
+/** A part of a row's time: `waits` in line, `holds` a grant, `listens` to an output. Cut: it did not end by itself. */
 export interface Span {
   readonly kind: 'waits' | 'holds' | 'listens';
   readonly from: number;
@@ -72,11 +73,14 @@ function inside(scenario: Scenario, caller: Caller, letter: string, plan: Demand
   const granted = runs[0]?.span.from ?? null;
   const left = granted ?? leftAt(scenario, caller, asked);
   const waits: Span[] = left > asked ? [{ kind: 'waits', from: asked, to: left, cut: granted === null }] : [];
-  const refused: Span[] = granted === null && left === asked ? [{ kind: 'waits', from: asked, to: asked, cut: true }] : [];
+  const refused: Span[] =
+    granted === null && left === asked ? [{ kind: 'waits', from: asked, to: asked, cut: true }] : [];
   return {
     place: 'inside',
     title: all.some(({ line }) => line.kind === 'promise' && line.subject === letter) ? `${letter} (promise)` : letter,
-    note: [demandText(plan), ...extras(caller), ...all.filter((work) => work.letter === letter).flatMap(charges)].join(', '),
+    note: [demandText(plan), ...extras(caller), ...all.filter((work) => work.letter === letter).flatMap(charges)].join(
+      ', ',
+    ),
     pieces: runs.map(({ piece }) => piece),
     spans: [...waits, ...refused, ...runs.map(({ span }) => span)],
     legend: NONE,
@@ -100,7 +104,7 @@ function run(work: Work, subs: Line): { piece: Piece; span: Span } {
   };
 }
 
-/** When a waiter that was never granted left the line: the first rejection from its asking on, else its consumer's end. */
+/** When a waiter that was never granted left: the first rejection from its asking on, else its consumer's end. */
 function leftAt({ events }: Scenario, { consumer }: Caller, asked: number): number {
   const rejections = events.flatMap(({ marbles }) => [...frames(marbles, 'x')]).filter((at) => at >= asked);
   return Math.min(...rejections, ...gone(consumer));

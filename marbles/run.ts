@@ -2,7 +2,8 @@
 import { catchError, of, pipe, repeat, retry, tap, throwError, type Observable, type ObservableInput } from 'rxjs';
 import { AdmissionError, CountingGate, Demand, UpstreamFailure, type Grant } from 'rx-admission';
 import { admissionMarbles, type AdmissionMarbles } from 'rx-admission/testing';
-import type { AccountPlan, Caller, DemandPlan, Scenario, Verb, Work } from './scenario.js';
+import type { AccountPlan, DemandPlan, Verb } from './plans.js';
+import type { Caller, Scenario, Work } from './scenario.js';
 
 type Accounts = ReadonlyMap<string, ReturnType<AdmissionMarbles['gate' | 'bucket' | 'window']>>;
 type Start = (grant: Grant) => ObservableInput<string>;
@@ -15,8 +16,9 @@ export function runScenario(scenario: Scenario): void {
     const accounts: Accounts = new Map(scenario.accounts.map((plan) => [plan.name, accountOf(plan, marbles)]));
     if (scenario.heap) heap(scenario.heap.line.marbles, Object.fromEntries(scenario.heap.shares));
     if (scenario.actions) {
-      const verbs = [...scenario.actions.verbs].map(([letter, verb]) => [letter, () => act(verb, accounts, marbles)]);
-      actions(scenario.actions.line.marbles, Object.fromEntries(verbs));
+      const verbs: Record<string, () => void> = {};
+      for (const [letter, verb] of scenario.actions.verbs) verbs[letter] = () => act(verb, accounts, marbles);
+      actions(scenario.actions.line.marbles, verbs);
     }
     for (const line of scenario.events) expectObservable(events({ name: line.subject })).toBe(line.marbles);
     const start = works(scenario.work, accounts, marbles);
@@ -50,14 +52,17 @@ function accountOf(plan: AccountPlan, { gate, bucket, window }: AdmissionMarbles
 }
 
 function act(verb: Verb, accounts: Accounts, { admission, scheduler }: AdmissionMarbles): void {
-  if (verb.verb === 'stop') return admission.stop();
-  const account = accounts.get(verb.account);
-  if (verb.verb === 'failure') {
-    const failure = new UpstreamFailure({ status: 429, service: verb.account, detail: 'slow down' });
-    return account?.onRateLimitError?.(failure, scheduler.now());
+  if (verb.verb === 'stop') {
+    admission.stop();
+    return;
   }
-  if (!(account instanceof CountingGate)) throw new Error(`${verb.account} cannot ${verb.verb}`);
-  if (verb.verb === 'resize') account.resize(verb.capacity);
+  const account = accounts.get(verb.account);
+  if (verb.verb === 'failure' && account !== undefined && !(account instanceof CountingGate)) {
+    const failure = new UpstreamFailure({ status: 429, service: verb.account, detail: 'slow down' });
+    account.onRateLimitError(failure, scheduler.now());
+  } else if (verb.verb === 'failure' || !(account instanceof CountingGate)) {
+    throw new Error(`nobody can ${verb.verb} ${verb.account}`);
+  } else if (verb.verb === 'resize') account.resize(verb.capacity);
   else account[verb.verb]();
 }
 
@@ -116,7 +121,8 @@ function asks(
   };
   if (caller.line.kind === 'source') {
     const source = hot(caller.line.marbles);
-    if (caller.subs.length > 0) expectSubscriptions(source.subscriptions).toBe(caller.subs.map(({ marbles }) => marbles));
+    if (caller.subs.length > 0)
+      expectSubscriptions(source.subscriptions).toBe(caller.subs.map(({ marbles }) => marbles));
     return source.pipe(admission.admit(wanted, (letter, grant) => start(letter)(grant), options));
   }
   const call = admission.defer(wanted(caller.name), start(caller.name), options);

@@ -1,19 +1,20 @@
 /** The meaning of a marble file: who asks for what, what runs, and what is expected. */
 import { MarbleSyntaxError, parseMarbleFile, type Line, type MarbleFile } from './format.js';
-
-/** An account as `[accounts]` states it; the numbers are those of the text. */
-export type AccountPlan = { readonly name: string; readonly text: string } & (
-  | { readonly kind: 'gate'; readonly capacity: number }
-  | { readonly kind: 'bucket'; readonly tokens: number; readonly requests: number | undefined }
-  | {
-      readonly kind: 'window';
-      readonly requests: number;
-      readonly length: number;
-      readonly circuit: { readonly cooldown: number } | undefined;
-    }
-);
-
-export type DemandPlan = readonly { readonly account: string; readonly amount: number }[];
+import {
+  account,
+  checkLetters,
+  demand,
+  fail,
+  known,
+  meanings,
+  optional,
+  share,
+  time,
+  verb,
+  type AccountPlan,
+  type DemandPlan,
+  type Verb,
+} from './plans.js';
 
 export interface Expected {
   readonly line: Line;
@@ -47,11 +48,6 @@ export interface Work {
   /** The subscriptions expected of it, in order. */
   readonly subs: readonly Line[];
 }
-
-export type Verb =
-  | { readonly verb: 'stop' }
-  | { readonly verb: 'pause' | 'resume' | 'failure'; readonly account: string }
-  | { readonly verb: 'resize'; readonly account: string; readonly capacity: number };
 
 export interface Scenario {
   readonly rule: string;
@@ -98,7 +94,8 @@ function worksOf(file: MarbleFile, names: ReadonlySet<string>): Work[] {
       const { '#': error, ...rest } = Object.fromEntries(line.legend);
       const charges = new Map(
         Object.entries(rest).map(([letter, meaning]) => {
-          const [, name = '', amount = ''] = /^charge (\S+) (\d+)$/.exec(meaning) ?? fail(`cannot read "${meaning}"`, line);
+          const [, name = '', amount = ''] =
+            /^charge (\S+) (\d+)$/.exec(meaning) ?? fail(`cannot read "${meaning}"`, line);
           return [letter, { account: known(name, names, line), amount: Number(amount) }] as const;
         }),
       );
@@ -176,84 +173,10 @@ function checkComplete({ callers, work, events }: Scenario, names: ReadonlySet<s
   for (const line of events) if (line.subject !== 'memory') known(line.subject, names, line);
 }
 
-/** Every letter of the marbles has a meaning and the other way round; `#` and values of streams need none. */
-function checkLetters(line: Line): void {
-  const used = new Set(line.marbles.match(/[a-z#]/g));
-  for (const letter of line.legend.keys()) if (!used.has(letter)) fail(`"${letter}" is not in the line`, line);
-  if (line.kind === 'output' && used.has('#') && !line.legend.has('#')) fail('say which error: # := …', line);
-  if (line.kind === 'output' && [...line.legend.keys()].some((letter) => letter !== '#')) fail('only # has a meaning', line);
-}
-
-function meanings<T>(line: Line, read: (text: string) => T): Map<string, T> {
-  checkLetters(line);
-  return new Map(
-    (line.marbles.match(/[a-z]/g) ?? []).map((letter) => [
-      letter,
-      read(line.legend.get(letter) ?? fail(`"${letter}" has no meaning`, line)),
-    ]),
-  );
-}
-
-const demand = (text: string, names: ReadonlySet<string>, line: Line): DemandPlan =>
-  text === 'nothing'
-    ? []
-    : text.split(', ').map((entry) => {
-        const [, name = '', amount = '1'] = /^([a-z]+)(?: (\d+))?$/.exec(entry) ?? fail(`cannot read "${entry}"`, line);
-        return { account: known(name, names, line), amount: Number(amount) };
-      });
-
-function verb(text: string, line: Line, names: ReadonlySet<string>): Verb {
-  const [word, name = '', capacity] = text.split(' ');
-  if (text === 'stop') return { verb: 'stop' };
-  known(name, names, line);
-  if (word === 'resize') return { verb: word, account: name, capacity: Number(capacity) };
-  if (capacity === undefined && (word === 'pause' || word === 'resume' || word === 'failure')) {
-    return { verb: word, account: name };
-  }
-  return fail(`nobody can do "${text}"`, line);
-}
-
-function account(name: string, text: string): AccountPlan {
-  const gate = /^gate (\d+)$/.exec(text);
-  if (gate) return { kind: 'gate', name, text, capacity: Number(gate[1]) };
-  const bucket = /^bucket (\d+) tokens\/min(?:, (\d+) requests\/min)?$/.exec(text);
-  if (bucket) return { kind: 'bucket', name, text, tokens: Number(bucket[1]), requests: optional(bucket[2], Number) };
-  const window = /^window (\d+) per (\d+ \w+)(?:, one failure opens its circuit for (\d+ \w+))?$/.exec(text);
-  if (window) {
-    const [, requests, length = '', cooldown] = window;
-    const circuit = optional(cooldown, (one) => ({ cooldown: time(one, 0) }));
-    return { kind: 'window', name, text, requests: Number(requests), length: time(length, 0), circuit };
-  }
-  throw new MarbleSyntaxError(`[accounts] cannot read "${name} = ${text}"`, 0);
-}
-
-function share(text: string, line: Line): number {
-  const [, percent] = /^(\d+)%$/.exec(text) ?? fail(`"${text}" is no share: 85%`, line);
-  return Number(percent) / 100;
-}
-
-function time(text: string, number: number): number {
-  const [, count, unit = ''] = /^(\d+) (ms|s|min)$/.exec(text) ?? [];
-  const scale = { ms: 1, s: 1_000, min: 60_000 }[unit];
-  if (scale === undefined) throw new MarbleSyntaxError(`"${text}" is no length of time: 4 s`, number);
-  return Number(count) * scale;
-}
-
 const all = (file: MarbleFile, kind: Line['kind']): Line[] => file.lines.filter((line) => line.kind === kind);
 
 function only(file: MarbleFile, kind: Line['kind']): Line | undefined {
   const [first, second] = all(file, kind);
   if (second !== undefined) fail(`a second ${kind} line`, second);
   return first;
-}
-
-function known(name: string, names: ReadonlySet<string>, line: Line): string {
-  return names.has(name) ? name : fail(`no account is called "${name}"`, line);
-}
-
-const optional = <T, R>(value: T | undefined, read: (value: T) => R): R | undefined =>
-  value === undefined ? undefined : read(value);
-
-function fail(message: string, line: Line | undefined): never {
-  throw new MarbleSyntaxError(message, line?.number ?? 0);
 }

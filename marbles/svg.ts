@@ -1,5 +1,5 @@
 /** The drawing: text and shapes of our own, marbles and the operator's box by Swirly. */
-import { parseMarbleDiagramSpecification } from '@swirly/parser';
+import { parseMarbleDiagramSpecification as parse } from '@swirly/parser';
 import { renderMarbleDiagram } from '@swirly/renderer-node';
 
 /** Sizes in px. */
@@ -20,6 +20,8 @@ interface Stream {
   messages: Message[];
   styles?: Record<string, unknown>;
 }
+
+const isWord = ({ notification }: Message): boolean => (notification.value ?? '').length > 1;
 
 const FONT = 'Arial, Helvetica, sans-serif';
 
@@ -51,8 +53,8 @@ export interface Drawing {
 }
 
 /**
- * Marbles on one line; several pieces may share it. The line is an arrow that reaches to `arrow` at least, or is left to
- * the caller.
+ * Marbles on one line; several pieces may share it. The line is an arrow that reaches to `arrow` at least, or is left
+ * to the caller.
  */
 export function drawStream(
   pieces: readonly { readonly marbles: string; readonly from: number; readonly until: number }[],
@@ -61,11 +63,11 @@ export function drawStream(
 ): Drawing {
   const messages = pieces.flatMap((piece) => {
     const config = [...legend].map(([letter, text]) => `${letter} := ${text}`);
-    const [stream] = parseMarbleDiagramSpecification([piece.marbles, ...config].join('\n')).content as Stream[];
-    return (stream?.messages ?? [])
+    const { content } = parse([piece.marbles, ...config].join('\n')) as { content: Stream[] };
+    return (content[0]?.messages ?? [])
       .map((message) => ({ ...message, frame: message.frame + piece.from }))
       .filter(({ frame }) => frame <= piece.until)
-      .map((message) => ((message.notification.value ?? '').length > 1 ? { ...message, styles: { value_font_size: 10 } } : message));
+      .map((message) => (isWord(message) ? { ...message, styles: { value_font_size: 10 } } : message));
   });
   const ended = messages.some(({ notification }) => notification.kind !== 'N');
   const last = Math.max(0, ...messages.map(({ frame }) => frame), ended || arrow === 'none' ? 0 : arrow);
@@ -103,11 +105,11 @@ export const horizontal = (x1: number, x2: number, y: number, more: string): str
 export const vertical = (x: number, y1: number, y2: number, more: string): string =>
   `<line x1="${px(x)}" y1="${px(y1)}" x2="${px(x)}" y2="${px(y2)}" ${more}/>`;
 
-export const at = (x: number, y: number, svg: string): string => `<g transform="translate(${px(x)} ${px(y)})">${svg}</g>`;
+export const at = (x: number, y: number, svg: string): string =>
+  `<g transform="translate(${px(x)} ${px(y)})">${svg}</g>`;
 
 /** Two decimals everywhere: the last bits of a tangent are no reason for a picture to differ. */
-export const rounded = (svg: string): string =>
-  svg.replace(/-?\d+\.\d{3,}/g, (number) => px(Number(number)));
+export const rounded = (svg: string): string => svg.replace(/-?\d+\.\d{3,}/g, (number) => px(Number(number)));
 
 const px = (value: number): string => String(Math.round(value * 100) / 100);
 

@@ -26,7 +26,7 @@ export interface Subscribed {
 
 const CAPITALS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'.split('');
 
-/** The letters of a diagram: those of the caller's values map, then capitals made up for values that it does not name. */
+/** The letters of a diagram: those of the caller's values map, then capitals for the values that it does not name. */
 export class Letters {
   readonly #named: [letter: string, value: unknown][];
   readonly #invented: [letter: string, value: unknown][] = [];
@@ -106,7 +106,8 @@ export function draw(lines: readonly (readonly Moment[])[], frame: number): stri
 
 const cell = (moment: Moment | undefined): string => {
   if (moment === undefined) return '-';
-  return moment.symbols.length === 1 ? (moment.symbols[0] ?? '-') : `(${moment.symbols.join('')})`;
+  const symbols = moment.symbols.join('');
+  return moment.symbols.length === 1 ? symbols : `(${symbols})`;
 };
 
 function silence(ms: number, frame: number): string {

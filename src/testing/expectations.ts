@@ -1,4 +1,4 @@
-/** Keeps what a marble test expects until the scheduler asks for the comparison, and fails at the line that expected it. */
+/** Keeps what a marble test expects until the scheduler compares, and fails at the line that expected it. */
 
 import type { RunHelpers, TestScheduler } from 'rxjs/testing';
 import type { Recorded, Subscribed } from './diagram.js';
@@ -12,7 +12,7 @@ interface Expectation {
   compared: boolean;
 }
 
-/** The expectations of one test, in the order in which they were made: the scheduler compares them in the same order. */
+/** The expectations of one test, in the order in which they were made: the scheduler compares them in that order. */
 export class Expectations {
   readonly #frame: number;
   readonly #all: Expectation[] = [];
@@ -25,7 +25,7 @@ export class Expectations {
   /** What `TestScheduler` calls for each expectation; it hands over no more than the two sides. */
   readonly compare = (actual: unknown, expected: unknown): void => {
     const next = this.#all.find((one) => one.compare !== null && !one.compared);
-    if (next?.compare == null) throw new Error('a TestScheduler compared what no expectation asked for');
+    if (next?.compare == null) throw new Error("expect with the test's own helpers, not with those of its scheduler");
     next.compared = true;
     const text = next.compare(actual, expected);
     if (text !== null) this.#failures.push({ text, made: next.made });
@@ -91,8 +91,10 @@ export class Expectations {
 
 // The comparison runs long after the expectation was written down; the stack of the latter is the one to look at.
 function at(made: Error, error: Error): Error {
-  const frames = made.stack?.split('\n').filter((line) => /^\s+at /.test(line)) ?? [];
-  // The first two are #add and the function around it.
+  const frames = String(made.stack)
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line));
+  // The first two are #add and the function around it. Where stacks are written differently, the error keeps its own.
   if (frames.length > 2) error.stack = [`${error.name}: ${error.message}`, ...frames.slice(2)].join('\n');
   return error;
 }

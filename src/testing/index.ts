@@ -1,3 +1,4 @@
 /** What `rx-admission/testing` exports. */
-export { admissionMarbles, type AdmissionMarbles, type AdmissionMarblesOptions } from './marbles.js';
+export type { AdmissionMarbles, AdmissionMarblesOptions } from './admission-marbles.js';
+export { admissionMarbles } from './marbles.js';
 export { MarbleMismatch } from './mismatch.js';

@@ -1,5 +1,5 @@
 /** An admission, its accounts, a heap line and demands inside `TestScheduler.run`: a scenario written as a diagram. */
-import { ReplaySubject, concat, defer, filter, map, type Observable } from 'rxjs';
+import { ReplaySubject, concat, defer, filter, map, noop } from 'rxjs';
 import { TestScheduler, type RunHelpers } from 'rxjs/testing';
 import {
   CountingGate,
@@ -8,131 +8,12 @@ import {
   TokenBucket,
   createAdmission,
   demand,
-  type Admission,
   type AdmissionEvent,
   type AdmissionOptions,
 } from '../index.js';
+import type { AdmissionMarbles, AdmissionMarblesOptions, Values } from './admission-marbles.js';
 import { Expectations } from './expectations.js';
 import { VirtualPromise } from './virtual-promise.js';
-
-type Values<T> = Readonly<Record<string, T>>;
-type Extra<Class extends new (options: never) => unknown, Given extends string> = Partial<
-  Omit<ConstructorParameters<Class>[0], Given | 'name' | 'scheduler'>
->;
-
-/** The options of {@link admissionMarbles}: those of the admission, whose clock is the test's, and the scale of time. */
-export interface AdmissionMarblesOptions extends Omit<AdmissionOptions, 'scheduler'> {
-  /**
-   * How many milliseconds one character of a diagram lasts; 1 when not given. `{ frame: 1_000 }` makes a character a
-   * second, for buckets, windows and heaps.
-   */
-  readonly frame?: number;
-}
-
-/**
- * What {@link admissionMarbles} hands to a test: RxJS's own run helpers, and the parts of an admission scenario. Every
- * account made here runs on the test's virtual clock.
- */
-export interface AdmissionMarbles extends RunHelpers {
-  /** The admission under test: `admission.admit(…)`, `admission.defer(…)`, `admission.stop()`. */
-  readonly admission: Admission;
-  /** The virtual clock, for accounts of your own. */
-  readonly scheduler: TestScheduler;
-  /** Makes a demand; the function of the same name of `rx-admission`. */
-  readonly demand: typeof demand;
-
-  /**
-   * A counting gate.
-   *
-   * @example
-   * ```ts
-   * const http = gate('http', 2);
-   * ```
-   */
-  readonly gate: (name: string, capacity: number) => CountingGate;
-
-  /**
-   * A token bucket, full at frame 0.
-   *
-   * @example
-   * ```ts
-   * const gpt = bucket('gpt-5', 60_000, { requestsPerMinute: 100 });
-   * ```
-   */
-  readonly bucket: (
-    name: string,
-    tokensPerMinute: number,
-    options?: Extra<typeof TokenBucket, 'tokensPerMinute'>,
-  ) => TokenBucket;
-
-  /**
-   * An elastic window of `maxRequests` in `baseWindow` milliseconds.
-   *
-   * @example
-   * ```ts
-   * const search = window('search', 3, time('----------|'));
-   * ```
-   */
-  readonly window: (
-    name: string,
-    maxRequests: number,
-    baseWindow: number,
-    options?: Extra<typeof ElasticWindow, 'maxRequests' | 'baseWindow'>,
-  ) => ElasticWindow;
-
-  /**
-   * What the heap reads as time goes by, each value a share of the limit. Without it the heap is never in the way. Write
-   * it before what it is about: at one instant, what was written first happens first.
-   *
-   * @example
-   * ```ts
-   * heap('l---h--m', { l: 0.5, h: 0.96, m: 0.85 });
-   * ```
-   */
-  readonly heap: (marbles: string, shares: Values<number>) => void;
-
-  /**
-   * A promise that settles as its diagram ends, counted from the call; the last value before `|` is its value. Real
-   * promises settle in real time, so a test in virtual time needs these for what your code awaits.
-   *
-   * @example
-   * ```ts
-   * source.pipe(admission.admit(() => demand(http), () => promise('---(x|)')));
-   * ```
-   */
-  readonly promise: <T = string>(marbles: string, values?: Values<T>, error?: unknown) => PromiseLike<T>;
-
-  /**
-   * An `AbortSignal` that aborts at the `!` of its diagram.
-   *
-   * @example
-   * ```ts
-   * admission.defer(demand(http), call, { signal: signal('----!') });
-   * ```
-   */
-  readonly signal: (marbles: string) => AbortSignal;
-
-  /**
-   * What somebody does from outside, each letter when its time comes.
-   *
-   * @example
-   * ```ts
-   * actions('--p---r', { p: () => http.pause(), r: () => http.resume() });
-   * ```
-   */
-  readonly actions: (marbles: string, verbs: Values<() => void>) => void;
-
-  /**
-   * The transitions of an account as a line of letters: `h` held, `g` granted from hold, `i` granted immediately (by an
-   * account that never held the ask), `r` released, `x` rejected. Without an account, those of all of them.
-   *
-   * @example
-   * ```ts
-   * expectObservable(events(http)).toBe('i-h--(rg)--r');
-   * ```
-   */
-  readonly events: (account?: { readonly name: string }) => Observable<string>;
-}
 
 const LETTERS: Readonly<Record<AdmissionEvent['type'], string>> = {
   HELD: 'h',
@@ -145,8 +26,8 @@ const LETTERS: Readonly<Record<AdmissionEvent['type'], string>> = {
 /**
  * Runs a scenario of admission in virtual time and compares what happens with diagrams.
  *
- * It belongs to no test framework: it throws a {@link MarbleMismatch} that shows what was expected and what was got under
- * each other. Diagrams are RxJS's own; `admissionMarbles` is `new TestScheduler(…).run(…)` with an admission in it.
+ * It belongs to no test framework: it throws a {@link MarbleMismatch} that shows what was expected and what was got
+ * under each other. Diagrams are RxJS's own; `admissionMarbles` is `new TestScheduler(…).run(…)` with an admission in it.
  *
  * ```text
  * calls   ab--------|
@@ -215,7 +96,10 @@ function marblesOf(
   const memory = options.memory ?? new MemoryGate({ heap: readings, collect: false, log: silent, scheduler });
   const admission = createAdmission({ ...options, memory, scheduler });
   let recent: AdmissionEvent[] = [];
-  admission.events$.subscribe((event) => (recent = [...recent.filter(({ at }) => at === event.at), event]));
+  const remember = (event: AdmissionEvent): void => {
+    recent = [...recent.filter(({ at }) => at === event.at), event];
+  };
+  admission.events$.subscribe({ next: remember, error: noop });
   return {
     ...helpers,
     flush: () => {
@@ -228,11 +112,13 @@ function marblesOf(
     scheduler,
     demand,
     gate: (name, capacity) => new CountingGate({ name, capacity, scheduler }),
-    bucket: (name, tokensPerMinute, extra) => new TokenBucket({ log: silent, ...extra, name, tokensPerMinute, scheduler }),
+    bucket: (name, tokensPerMinute, extra) =>
+      new TokenBucket({ log: silent, ...extra, name, tokensPerMinute, scheduler }),
     window: (name, maxRequests, baseWindow, extra) =>
       new ElasticWindow({ log: silent, ...extra, name, maxRequests, baseWindow, scheduler }),
     heap: (marbles, shares) => {
-      if (options.memory !== undefined) throw new Error('this admission was given its memory gate, or none: no heap line');
+      if (options.memory !== undefined)
+        throw new Error('this admission was given its memory gate, or none: no heap line');
       for (const [at, share] of letters(marbles, shares, 'heap')) {
         // What is read at frame 0 is known before anything can ask.
         if (at === 0) readings.next(share);
@@ -251,7 +137,12 @@ function marblesOf(
     },
     events: (account) =>
       // What happened earlier in the same instant too: nobody has to write the expectation of events first.
-      defer(() => concat(recent.filter(({ at }) => at === scheduler.now()), admission.events$)).pipe(
+      defer(() =>
+        concat(
+          recent.filter(({ at }) => at === scheduler.now()),
+          admission.events$,
+        ),
+      ).pipe(
         filter((event) => account === undefined || event.account === account.name),
         map((event) => LETTERS[event.type]),
       ),
@@ -269,4 +160,4 @@ function letters<T>(marbles: string, values: Values<T>, line: string): [at: numb
 }
 
 /** Accounts log what they learn; a test that asks for it passes a log of its own. */
-const silent = { warn: (): void => undefined, info: (): void => undefined };
+const silent = { warn: noop, info: noop };

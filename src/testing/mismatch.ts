@@ -64,7 +64,12 @@ function picture(title: string, pairs: readonly Pair[], frame: number, notes: re
   const body = pairs.flatMap((pair, i) => {
     const [expected = '-', got = '-'] = drawn.slice(2 * i, 2 * i + 2);
     if (same(...pair)) return [`  both      ${expected}`];
-    return [`  expected  ${expected}`, `  got       ${got}`, `            ${pointer(expected, got)}`, ...instants(pair)];
+    return [
+      `  expected  ${expected}`,
+      `  got       ${got}`,
+      `            ${pointer(expected, got)}`,
+      ...instants(pair),
+    ];
   });
   const scale = frame === 1 ? '' : ` (1 frame = ${duration(frame)})`;
   return [`${title}${scale}`, '', ...body, ...notes.map((note) => `  ${note}`)].join('\n');
@@ -73,8 +78,7 @@ function picture(title: string, pairs: readonly Pair[], frame: number, notes: re
 function pointer(expected: string, got: string): string {
   let column = 0;
   while (column < expected.length && expected[column] === got[column]) column++;
-  // Equal pictures differ in a value or an error that has no letter of its own; the lines below tell it.
-  return column === expected.length && column === got.length ? '' : `${' '.repeat(column)}^`;
+  return `${' '.repeat(column)}^`;
 }
 
 function instants([expected, got]: Pair): string[] {

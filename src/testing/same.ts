@@ -1,4 +1,4 @@
-/** Whether two recorded values are the same, by structure: a test helper for every framework may not borrow one's equality. */
+/** Whether two recorded values are the same, by structure: a helper for every framework borrows the equality of none. */
 
 interface AsymmetricMatcher {
   asymmetricMatch(value: unknown): boolean;

@@ -8,8 +8,8 @@ interface Settle<T> {
 }
 
 /**
- * Like a real promise it has begun already, cannot be cancelled, settles once, and calls nobody back in the turn in which
- * it is asked; unlike one, it calls back within the same virtual frame.
+ * Like a real promise it has begun already, cannot be cancelled, settles once, and calls nobody back in the turn in
+ * which it is asked; unlike one, it calls back within the same virtual frame.
  */
 export class VirtualPromise<T> implements PromiseLike<T> {
   readonly #scheduler: SchedulerLike;
@@ -47,7 +47,7 @@ export class VirtualPromise<T> implements PromiseLike<T> {
         }
       };
       this.#when({
-        // Without a handler of its own kind a settlement passes on unchanged, so T is R here and the error is thrown on.
+        // Without a handler of its own kind a settlement passes on unchanged: T is R then.
         fulfil: (value) => pass(() => (fulfilled ? fulfilled(value) : (value as unknown as R))),
         reject: (error) => (rejected ? pass(() => rejected(error)) : next.reject(error)),
       });

@@ -1,7 +1,12 @@
 /** The published marble helper: five lines for a scenario, and a message that shows where it differs. */
 import { EMPTY, NEVER, catchError, merge, of } from 'rxjs';
 import type { AdmissionError } from 'rx-admission';
-import { MarbleMismatch, admissionMarbles, type AdmissionMarbles, type AdmissionMarblesOptions } from 'rx-admission/testing';
+import {
+  MarbleMismatch,
+  admissionMarbles,
+  type AdmissionMarbles,
+  type AdmissionMarblesOptions,
+} from 'rx-admission/testing';
 import { describe, expect, it } from 'vitest';
 
 const failure = (body: (marbles: AdmissionMarbles) => void, options: AdmissionMarblesOptions = {}): Error => {
@@ -19,7 +24,12 @@ describe('admissionMarbles', () => {
     admissionMarbles(({ admission, gate, demand, hot, cold, expectObservable, expectSubscriptions, events }) => {
       const http = gate('http', 1);
       const call = cold('                ---x|');
-      const out = hot('ab--------|').pipe(admission.admit(() => demand(http), () => call));
+      const out = hot('ab--------|').pipe(
+        admission.admit(
+          () => demand(http),
+          () => call,
+        ),
+      );
       expectObservable(events(http)).toBe('ih--(rg)r');
       expectObservable(out).toBe('         ---x---x--|');
       expectSubscriptions(call.subscriptions).toBe(['^---!', '----^---!']);
@@ -33,7 +43,12 @@ describe('admissionMarbles', () => {
   it('lets a character last as long as the test says', () => {
     admissionMarbles({ frame: 1_000 }, ({ admission, bucket, demand, hot, cold, time, expectObservable }) => {
       const gpt = bucket('gpt-5', 60, { requestsPerMinute: 60 });
-      const out = hot('ab|').pipe(admission.admit((c) => demand([gpt, c === 'a' ? 60 : 5]), () => cold('(x|)')));
+      const out = hot('ab|').pipe(
+        admission.admit(
+          (c) => demand([gpt, c === 'a' ? 60 : 5]),
+          () => cold('(x|)'),
+        ),
+      );
       expectObservable(out).toBe('x----(x|)');
       expect(time('---|')).toBe(3_000);
     });
@@ -118,6 +133,10 @@ describe('admissionMarbles', () => {
     expect(() => admissionMarbles(() => Promise.resolve())).toThrow(TypeError);
   });
 
+  it("refuses the scheduler's own expectations, which it could not explain", () => {
+    expect(failure(({ scheduler }) => scheduler.expectObservable(EMPTY).toBe('|')).message).toContain('own helpers');
+  });
+
   it('refuses an expectation that never says what it expects', () => {
     expect(failure(({ expectObservable }) => expectObservable(EMPTY)).message).toContain('has no diagram');
     expect(failure(({ expectSubscriptions }) => expectSubscriptions([])).message).toContain('has no diagram');
@@ -173,6 +192,21 @@ describe('the promises of a marble test', () => {
     ]);
   });
 
+  it('settle once, whatever a thenable does', () => {
+    const twice = {
+      then: (fulfilled: (value: string) => void) => {
+        fulfilled('a');
+        fulfilled('b');
+      },
+    } as PromiseLike<string>;
+    const said = told((promise, say) => {
+      promise('-(x|)')
+        .then(() => twice)
+        .then(say);
+    });
+    expect(said).toEqual([[1, 'a']]);
+  });
+
   it('pass a rejection on to whoever handles it', () => {
     const said = told((promise, say) => {
       promise('-#', {}, new Error('boom')).then(say).then(null, say);
@@ -201,7 +235,9 @@ describe('the values of a marble test', () => {
   };
   const differs = (expected: unknown, got: unknown): boolean => {
     try {
-      admissionMarbles(({ cold, expectObservable }) => expectObservable(cold('a', { a: got })).toBe('a', { a: expected }));
+      admissionMarbles(({ cold, expectObservable }) =>
+        expectObservable(cold('a', { a: got })).toBe('a', { a: expected }),
+      );
       return false;
     } catch (error) {
       expect(error).toBeInstanceOf(MarbleMismatch);
@@ -216,7 +252,7 @@ describe('the values of a marble test', () => {
     ['sets', () => new Set([1, 2])],
     ['errors', () => Object.assign(new TypeError('boom'), { code: 7 })],
     ['cycles', () => cyclic('a')],
-    ['matchers of a test framework', () => expect.objectContaining({})],
+    ['matchers of a test framework', (): unknown => expect.objectContaining({})],
   ])('compare %s by structure', (_, make) => {
     expect(differs(make(), make())).toBe(false);
   });
@@ -232,6 +268,7 @@ describe('the values of a marble test', () => {
     ['sizes of sets', new Set([1]), new Set([1, 2])],
     ['an object and a word', { a: 1 }, 'a'],
     ['null and an object', null, {}],
+    ['an object and null', {}, null],
     ['cycles', cyclic('a'), cyclic('b')],
     ['functions', () => 1, () => 2],
     ['what a matcher refuses', expect.objectContaining({ a: 1 }), { a: 2 }],
@@ -265,6 +302,16 @@ describe('a MarbleMismatch', () => {
     expect(error.stack?.split('\n').find((line) => line.includes(' at '))).toContain('marbles.test.ts');
   });
 
+  it('keeps its own stack where that of the expectation cannot be read', () => {
+    const limit = Error.stackTraceLimit;
+    Error.stackTraceLimit = 0;
+    try {
+      expect(failure(({ cold, expectObservable }) => expectObservable(cold('a')).toBe('b')).stack).toContain('differs');
+    } finally {
+      Error.stackTraceLimit = limit;
+    }
+  });
+
   it('tells of all that differed at once', () => {
     const { message } = failure(({ cold, expectObservable, expectSubscriptions }) => {
       const inner = cold('a|');
@@ -277,11 +324,12 @@ describe('a MarbleMismatch', () => {
 
   it('writes groups, long silences and the scale', () => {
     const { message } = failure(
-      ({ cold, expectObservable }) => expectObservable(cold('(ab)- 90s c 61500ms d')).toBe('(ab)- 90s c 61500ms e'),
+      ({ cold, expectObservable }) =>
+        expectObservable(cold('(ab)- 90s c 61500ms d 2m e')).toBe('(ab)- 90s c 61500ms e 2m e'),
       { frame: 1_000 },
     );
     expect(message).toContain('(1 frame = 1s)');
-    expect(message).toContain('  expected  (ab) 91s c 61500ms e\n  got       (ab) 91s c 61500ms d\n');
+    expect(message).toContain('  expected  (ab) 91s c 61500ms e 2m e\n  got       (ab) 91s c 61500ms d 2m e\n');
   });
 
   it('keeps the columns where a group is wider than time', () => {
@@ -293,11 +341,19 @@ describe('a MarbleMismatch', () => {
 
   it('makes up letters for values that have none, and explains them', () => {
     const { message } = failure(({ cold, expectObservable }) =>
-      expectObservable(cold('abc', { a: { n: 1 }, b: 'word', c: 2n })).toBe('xb', { x: { n: 2 }, b: 'word' }),
+      expectObservable(cold('abc', { a: { n: 1 }, b: 'word', c: '*' })).toBe('xb', { x: { n: 2 }, b: 'word' }),
     );
     expect(message).toContain('  expected  xb\n  got       AbB\n            ^\n');
     expect(message).toContain('A = {"n":1}');
-    expect(message).toContain('B = 2');
+    expect(message).toContain('B = *');
+  });
+
+  it('runs out of letters gracefully', () => {
+    const all = 'abcdefghijklmnopqrstuvwxyz0' as string;
+    const values = Object.fromEntries([...all].map((letter, i) => [letter, [i]]));
+    const { message } = failure(({ cold, expectObservable }) => expectObservable(cold(all, values)).toBe('-'));
+    expect(message).toContain('ABCDEFGHIJKLMNOPQRSTUVWXYZ?');
+    expect(message).toContain('? = [26]');
   });
 
   it('tells errors apart', () => {
