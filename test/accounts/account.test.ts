@@ -39,7 +39,7 @@ class Licences extends AbstractAccount {
     this.#free += amounts.length;
     this.capacityChanged();
   }
-  earliestFit(): null {
+  earliestFit(): number | null {
     return null;
   }
   more(): void {
@@ -223,6 +223,29 @@ describe('an account that is asked', () => {
       expect(plain || answer instanceof RefusedError).toBe(true);
     }
     for (const timer of timers) expect(timer).not.toHaveBeenCalled();
+  });
+});
+
+describe('a deadline that has passed', () => {
+  it('account-12: makes the evaluator pass again at once, it never sleeps on it', () => {
+    let questions = 0;
+    class Late extends Licences {
+      override fits(): boolean {
+        questions += 1;
+        // The inline attempt and the pass of the arrival are told no.
+        return questions > 2;
+      }
+      override earliestFit(): number {
+        return -5;
+      }
+    }
+    const clock = new VirtualTimeScheduler();
+    const admission = createAdmission({ scheduler: clock });
+    let granted = -1;
+    admission.defer(demand(new Late()), () => [clock.now()]).subscribe((at) => {
+      granted = at;
+    });
+    expect([granted, admission.nextDeadline, clock.actions]).toEqual([0, null, []]);
   });
 });
 
