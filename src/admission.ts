@@ -18,7 +18,7 @@ import type { Demand } from './demand.js';
 import { Desk, type AskOptions } from './desk.js';
 import { drainDesk, type DrainOptions, type DrainReport } from './drain.js';
 import { eachOf, type EachOptions, type Pullable } from './each.js';
-import type { QueueState } from './evaluator/evaluate.js';
+import { handedOut, type QueueState } from './evaluator/evaluate.js';
 import type { Outcome } from './evaluator/settle.js';
 import type { AdmissionEvent } from './events.js';
 import type { Grant } from './grant.js';
@@ -88,13 +88,14 @@ export class Admission {
     this.state$ = present$.pipe(
       map(() => desk.state),
       distinctUntilChanged(),
+      map(handedOut),
     );
     this.status$ = present$.pipe(map(() => this.status()));
   }
 
   /** How many wait. */
   get queueSize(): number {
-    return this.#desk.state.line.length;
+    return this.#desk.state.line.size;
   }
 
   /** The instant the evaluator sleeps to; null when only an event wakes it. */

@@ -25,11 +25,16 @@ export class Demand {
   static readonly empty = new Demand([]);
 
   readonly entries: readonly DemandEntry[];
+  /**
+   * The one amount of each entry, where every account can compare by amount (`room`); null where the line has to ask.
+   */
+  readonly weights: readonly number[] | null;
   /** Some account of this demand needs a connection of the HTTP pool. */
   readonly requiresHttpConnection: boolean;
 
   private constructor(entries: readonly DemandEntry[]) {
     this.entries = Object.freeze(entries);
+    this.weights = weightsOf(entries);
     this.requiresHttpConnection = entries.some((entry) => entry.account.requiresHttpConnection === true);
     Object.freeze(this);
   }
@@ -48,6 +53,16 @@ export class Demand {
     for (const amount of amounts.length > 0 ? amounts : [ONE_PERMIT]) entries = added(entries, account, amount);
     return new Demand(entries);
   }
+}
+
+function weightsOf(entries: readonly DemandEntry[]): readonly number[] | null {
+  const weights: number[] = [];
+  for (const { account, key, amounts } of entries) {
+    const [amount] = amounts;
+    if (account.room === undefined || key !== account || amounts.length !== 1 || typeof amount !== 'number') return null;
+    weights.push(amount);
+  }
+  return weights;
 }
 
 function added(entries: readonly DemandEntry[], asked: Account<never>, wanted: unknown): DemandEntry[] {

@@ -6,9 +6,10 @@ import type { MemoryGate } from './accounts/memory-gate.js';
 import { Alarms, bindClock, type Alarm } from './clock.js';
 import { connected, Demand } from './demand.js';
 import { CancelledError, StoppedError, WaitTimeoutError, type AdmissionError } from './errors.js';
-import { attempt, combined } from './evaluator/attempt.js';
-import { nobodyWaits, type Decision, type QueueState } from './evaluator/evaluate.js';
+import { attempt, combined, shortOf } from './evaluator/attempt.js';
+import { nobodyWaits, type Decision, type LineState } from './evaluator/evaluate.js';
 import { Evaluator } from './evaluator/evaluator.js';
+import type { Group } from './evaluator/group.js';
 import type { Holding } from './evaluator/holding.js';
 import { assertOutsideFold, foldWith, Ledger } from './evaluator/ledger.js';
 import { newcomer, type Asking, type Waiter } from './evaluator/line.js';
@@ -53,6 +54,9 @@ export class Ask implements Asking {
   /** `landed`: granted and debited, not yet handed over. */
   stage: 'waiting' | 'landed' | 'delivered' | 'over' = 'waiting';
   holding: Holding | null = null;
+  arrival = -1;
+  group: Group | null = null;
+  slot = -1;
   alarm: Alarm | null = null;
   /** Taken when the delivery cannot happen inside the ask itself. */
   context: Context | null = null;
@@ -80,7 +84,7 @@ export class Desk implements Settler {
   readonly #evaluator: Evaluator;
   readonly #outbox = new Outbox();
   readonly #signals: Signals<Ask>;
-  #state: QueueState = nobodyWaits;
+  #state: LineState = nobodyWaits();
   #unobserveMemory: (() => void) | null = null;
 
   constructor(options: DeskOptions) {
@@ -126,7 +130,7 @@ export class Desk implements Settler {
     });
   }
 
-  get state(): QueueState {
+  get state(): LineState {
     return this.#state;
   }
 
@@ -171,7 +175,7 @@ export class Desk implements Settler {
       return ask;
     }
     this.ledger.name(ask.demand);
-    const waiter = this.#state.line.length === 0 ? this.#tryInline(ask) : newcomer(ask);
+    const waiter = this.#state.line.size === 0 ? this.#tryInline(ask) : newcomer(ask);
     if (waiter) this.#park(ask, waiter);
     this.#outbox.flush();
     return ask;
@@ -188,7 +192,7 @@ export class Desk implements Settler {
     if (refusal) throw refusal;
     const turn = new PassingTurn(this.#books, ask.askedAt);
     this.ledger.name(ask.demand);
-    const verdict = foldWith(() => attempt(newcomer(ask), this.#state.line[0] ?? null, turn));
+    const verdict = foldWith(() => attempt(newcomer(ask), this.#state.line.head, turn));
     switch (verdict.kind) {
       case 'held':
         this.ledger.unname(ask.demand);
@@ -236,7 +240,7 @@ export class Desk implements Settler {
     // Whoever else shares the accounts is told once our own line had its turn.
     this.#announce(ask.demand);
     const settlement: Settlement = { holding, verb, outcome, failures: [] };
-    if (this.#state.line.length > 0) this.#evaluator.post({ type: 'settled', ...settlement });
+    if (this.#state.line.size > 0) this.#evaluator.post({ type: 'settled', ...settlement });
     else {
       const turn = new Turn(this.#books, this.now());
       foldWith(() => {
@@ -304,7 +308,10 @@ export class Desk implements Settler {
   }
 
   #timedOut(ask: Ask): void {
-    const short = this.#state.line.find((waiter) => waiter.ask === ask)?.shortOf.map(({ name }) => name) ?? [];
+    const { line } = this.#state;
+    const waiter = line.waiterOf(ask);
+    const ahead = waiter === line.head ? null : line.head;
+    const short = waiter ? shortOf(waiter, ahead, this.memory, this.now()).map(({ name }) => name) : [];
     const waited = `${String(Math.floor(this.now() - ask.askedAt))}ms`;
     const what = short.length > 0 ? `: it was short of ${short.join(', ')}` : '';
     const [account] = short;
@@ -336,7 +343,7 @@ export class Desk implements Settler {
   #accept({ state, turn }: Decision): void {
     this.#state = state;
     this.#carryOut(turn.effects);
-    this.ledger.watch(state.line.length > 0);
+    this.ledger.watch(state.line.size > 0);
     this.#evaluator.sleepTo(state);
     if (state.phase === 'closed') this.#shut();
     this.#changed();

@@ -1,6 +1,7 @@
 /** The whole of an admission at one instant: every account, every waiter and what it waits for, every grant. */
 import type { AccountStatus } from './accounts/statuses.js';
 import type { Desk } from './desk.js';
+import { earliestOf, shortOf } from './evaluator/attempt.js';
 import type { QueueState } from './evaluator/evaluate.js';
 
 export interface AccountView {
@@ -48,10 +49,11 @@ export interface AdmissionStatus {
 export function statusOf(desk: Desk): AdmissionStatus {
   const at = desk.now();
   const { phase, line, nextDeadline } = desk.state;
+  const { head } = line;
   return {
     at,
     phase,
-    queueSize: line.length,
+    queueSize: line.size,
     nextDeadline,
     accounts: [...desk.ledger.accounts].map((account) => ({
       name: account.name,
@@ -62,13 +64,16 @@ export function statusOf(desk: Desk): AdmissionStatus {
       indicator: account.statusIndicator?.(at) ?? null,
       status: account.status?.(at) ?? null,
     })),
-    waiters: line.map(({ ask, shortOf, deadline }, index) => ({
-      place: index + 1,
-      job: ask.job,
-      waited: at - ask.askedAt,
-      shortOf: shortOf.map(({ name }) => name),
-      earliest: deadline,
-    })),
+    waiters: line.toArray().map((waiter, index) => {
+      const ahead = waiter === head ? null : head;
+      return {
+        place: index + 1,
+        job: waiter.ask.job,
+        waited: at - waiter.ask.askedAt,
+        shortOf: shortOf(waiter, ahead, desk.memory, at).map(({ name }) => name),
+        earliest: earliestOf(waiter, ahead, at),
+      };
+    }),
     grants: [...desk.holdings].map(({ ask, grantedAt }) => ({
       job: ask.job,
       accounts: ask.demand.entries.map(({ account }) => account.name),

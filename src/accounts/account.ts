@@ -37,6 +37,14 @@ export interface Account<A = number> {
   earliestFit(mine: readonly A[], reservedAhead: readonly A[], at: number): number | null;
 
   readonly category?: string;
+  /**
+   * The greatest single amount that fits now beside `reservedAhead`; below every amount when none does. An account that
+   * offers it promises that amounts compare (what fits, fits at less), that `fits` answers just this, that nothing above
+   * `capacity` ever fits, and that `earliestFit` never throws. The line then finds who can go without asking everyone.
+   *
+   * @throws RefusedError when everyone is refused.
+   */
+  room?(reservedAhead: readonly A[], at: number): number;
   accountFor?(amount: A): Identity;
   /** @throws RangeError when the account does not count in such an amount. */
   validate?(amount: A): void;

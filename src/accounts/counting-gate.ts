@@ -62,7 +62,11 @@ export class CountingGate extends AbstractAccount {
         { account: this.name },
       );
     }
-    return !this.#paused && this.#taken + own + amountOf(reservedAhead) <= this.#capacity;
+    return own <= this.room(reservedAhead);
+  }
+
+  room(reservedAhead: readonly number[]): number {
+    return this.#paused ? -Infinity : this.#capacity - this.#taken - amountOf(reservedAhead);
   }
 
   tryTake(mine: readonly number[], reservedAhead: readonly number[], at: number): boolean {

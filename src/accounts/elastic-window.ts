@@ -142,9 +142,7 @@ export class ElasticWindow extends AbstractAccount {
   }
 
   fits(mine: readonly number[], reservedAhead: readonly number[], at: number): boolean {
-    this.#look(at);
-    // Only a question notices that a probe said nothing in time; until then a late verdict still counts.
-    this.#circuit = circuitAt(this.#circuit, at, this.#breaking);
+    this.#question(at);
     const own = amountOf(mine);
     if (own > this.capacity) {
       throw new RefusedError(
@@ -152,9 +150,14 @@ export class ElasticWindow extends AbstractAccount {
         { account: this.name },
       );
     }
+    return own <= this.room(reservedAhead, at);
+  }
+
+  room(reservedAhead: readonly number[], at: number): number {
+    this.#question(at);
     const refusal = turnedAway(this.#circuit, reservedAhead.length > 0, at);
     if (refusal) throw this.#refusal(refusal.why, refusal.until, at);
-    return this.inUse(at) + own + amountOf(reservedAhead) <= this.capacity;
+    return this.capacity - this.inUse(at) - amountOf(reservedAhead);
   }
 
   tryTake(mine: readonly number[], reservedAhead: readonly number[], at: number, receipt?: object): boolean {
@@ -235,6 +238,12 @@ export class ElasticWindow extends AbstractAccount {
 
   #now(): number {
     return this.now(this.#seen);
+  }
+
+  /** Only a question notices that a probe said nothing in time; until then a late verdict still counts. */
+  #question(at: number): void {
+    this.#look(at);
+    this.#circuit = circuitAt(this.#circuit, at, this.#breaking);
   }
 
   /** A stamp that has left stays left. */

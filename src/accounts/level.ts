@@ -35,8 +35,12 @@ export const rebase = (level: Level, stretch: number, at: number): Level => ({
   since: Math.max(at, level.since),
 });
 
+/** The greatest amount that counts as there: the level, and the slack that its rounding is forgiven. */
+export const available = (level: Level, stretch: number, at: number): number =>
+  levelAt(level, stretch, at) + level.cap * SLACK;
+
 export const covers = (level: Level, stretch: number, amount: number, at: number): boolean =>
-  levelAt(level, stretch, at) + level.cap * SLACK >= amount;
+  amount <= available(level, stretch, at);
 
 /** Moves the level by `delta` at `at`; up to the cap, and below zero only if `floor` allows it. */
 export function moveLevel(level: Level, stretch: number, delta: number, at: number, floor: number): Level {

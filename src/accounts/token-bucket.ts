@@ -1,7 +1,7 @@
 /** The account of a model's minute: tokens and requests, refilled by the clock, slowed down by pressure. */
 import { RefusedError } from '../errors.js';
 import { AbstractAccount, amountOf, type AccountOptions, type Log } from './account.js';
-import { covers, coveredFrom, full, levelAt, moveLevel, wholeOf, withCap, type Level } from './level.js';
+import { available, coveredFrom, full, levelAt, moveLevel, wholeOf, withCap, type Level } from './level.js';
 import { TokenBucketStatus } from './statuses.js';
 import { press, relax, relaxed, throttleIndicator, throttleOf, type Throttle, type ThrottleRule } from './throttle.js';
 import { nonNegative, positive, share, withHeadroom } from './validation.js';
@@ -95,10 +95,12 @@ export class TokenBucket extends AbstractAccount {
   fits(mine: readonly number[], reservedAhead: readonly number[], at: number): boolean {
     const tokens = amountOf(mine);
     this.#refuseImpossible(tokens, mine.length);
-    return (
-      covers(this.#tokens, this.#stretch, tokens + amountOf(reservedAhead), at) &&
-      covers(this.#requests, this.#stretch, mine.length + reservedAhead.length, at)
-    );
+    return tokens <= this.#tokenRoom(reservedAhead, at) && this.#hasRequests(mine.length + reservedAhead.length, at);
+  }
+
+  room(reservedAhead: readonly number[], at: number): number {
+    this.#refuseImpossible(0, 1);
+    return this.#hasRequests(1 + reservedAhead.length, at) ? this.#tokenRoom(reservedAhead, at) : -Infinity;
   }
 
   tryTake(mine: readonly number[], reservedAhead: readonly number[], at: number): boolean {
@@ -183,6 +185,14 @@ export class TokenBucket extends AbstractAccount {
     if (requests !== undefined && requests !== Infinity) positive(`${this.name}: requestsPerMinute`, requests);
     const scaled = (limit: number): number => withHeadroom(limit, this.#headroom);
     return { tokens: scaled(tokens), requests: requests === undefined ? Infinity : scaled(requests) };
+  }
+
+  #tokenRoom(reservedAhead: readonly number[], at: number): number {
+    return available(this.#tokens, this.#stretch, at) - amountOf(reservedAhead);
+  }
+
+  #hasRequests(requests: number, at: number): boolean {
+    return requests <= available(this.#requests, this.#stretch, at);
   }
 
   #refuseImpossible(tokens: number, requests: number): void {

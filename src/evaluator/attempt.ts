@@ -3,9 +3,10 @@ import type { AnyAccount, Identity } from '../accounts/account.js';
 import type { DemandEntry } from '../demand.js';
 import { RefusedError } from '../errors.js';
 import { Holding } from './holding.js';
-import type { Line, Waiter } from './line.js';
+import { inOrder, type Waiter } from './line.js';
 import type { Turn } from './turn.js';
 
+/** `waiter` is the one that was judged, with its marks as they are now: the same object if nothing changed. */
 export type Verdict =
   | { readonly kind: 'held'; readonly waiter: Waiter }
   | { readonly kind: 'granted'; readonly waiter: Waiter; readonly holding: Holding }
@@ -14,8 +15,6 @@ export type Verdict =
 /** Something that no single waiter is to blame for: the books may be wrong, so admission closes. */
 export class Defect extends Error {
   override name = 'Defect';
-  /** The line as the pass that met it had left it so far. */
-  line: Line | null = null;
 
   constructor(override readonly cause: unknown) {
     super('a defect met in a pass');
@@ -25,7 +24,7 @@ export class Defect extends Error {
 const NOTHING: readonly never[] = [];
 
 /** The amounts that the head has on this key, all its entries there together: they are set aside for it. */
-function reservedOn(head: Waiter | null, key: Identity): readonly unknown[] {
+export function reservedOn(head: Waiter | null, key: Identity): readonly unknown[] {
   if (head === null) return NOTHING;
   const { entries } = head.ask.demand;
   let reserved: readonly unknown[] = NOTHING;
@@ -59,8 +58,13 @@ export function attempt(waiter: Waiter, head: Waiter | null, turn: Turn): Verdic
 }
 
 function heldOnMemory(waiter: Waiter, memory: AnyAccount, deadline: number | null, turn: Turn): Verdict {
-  const marked = turn.hold(waiter, memory, NOTHING);
-  return { kind: 'held', waiter: { ...marked, shortOf: [memory], onMemory: true, deadline } };
+  return { kind: 'held', waiter: waiting(turn.hold(waiter, memory, NOTHING), true, deadline) };
+}
+
+/** The waiter as its latest answer leaves it. */
+function waiting(waiter: Waiter, onMemory: boolean, deadline: number | null): Waiter {
+  if (waiter.onMemory === onMemory && waiter.deadline === deadline) return waiter;
+  return { ask: waiter.ask, marks: waiter.marks, onMemory, deadline };
 }
 
 /** Asks every entry, beyond the first shortfall too: each account is marked where it first refuses. */
@@ -68,13 +72,13 @@ function shortfalls(waiter: Waiter, head: Waiter | null, turn: Turn): Verdict | 
   const { at } = turn;
   let marked = waiter;
   let deadline: number | null = -Infinity;
-  const shortOf: AnyAccount[] = [];
+  let short = false;
   for (const { account, key, amounts } of waiter.ask.demand.entries) {
     const reserved = reservedOn(head, key);
     try {
       if (account.fits(amounts, reserved, at)) continue;
       marked = turn.hold(marked, account, amounts);
-      shortOf.push(account);
+      short = true;
       const instant = account.earliestFit(amounts, reserved, at);
       // Short on one that only an event helps, the clock alone changes nothing.
       deadline = deadline === null || instant === null ? null : Math.max(deadline, instant);
@@ -82,8 +86,7 @@ function shortfalls(waiter: Waiter, head: Waiter | null, turn: Turn): Verdict | 
       return refused(marked, account, error);
     }
   }
-  if (shortOf.length === 0) return null;
-  return { kind: 'held', waiter: { ...marked, shortOf, onMemory: false, deadline } };
+  return short ? { kind: 'held', waiter: waiting(marked, false, deadline) } : null;
 }
 
 function take(waiter: Waiter, head: Waiter | null, turn: Turn): Verdict {
@@ -102,8 +105,7 @@ function take(waiter: Waiter, head: Waiter | null, turn: Turn): Verdict {
       // Asked before the others are given back: what they hold may be what this one is short of.
       const deadline = account.earliestFit(amounts, reserved, at);
       compensate(taken, at, holding);
-      const marked = turn.hold(waiter, account, amounts);
-      return { kind: 'held', waiter: { ...marked, shortOf: [account], onMemory: false, deadline } };
+      return { kind: 'held', waiter: waiting(turn.hold(waiter, account, amounts), false, deadline) };
     } catch (error) {
       if (error instanceof Defect) throw error;
       compensate(taken, at, holding);
@@ -162,8 +164,38 @@ function asRefusal(thrown: unknown, by: AnyAccount): RefusedError {
 /** From the first refusal on each account until now, whole ms, summed over accounts of one name. */
 function waitTimes(waiter: Waiter, at: number): ReadonlyMap<string, number> {
   const times = new Map<string, number>();
-  for (const [account, since] of waiter.marks) {
+  for (const { account, since } of inOrder(waiter.marks)) {
     times.set(account.name, (times.get(account.name) ?? 0) + Math.floor(at - since));
   }
   return times;
+}
+
+/** What a waiter is short of now, for whoever asks why it waits; the answer is nobody's decision. */
+export function shortOf(waiter: Waiter, head: Waiter | null, memory: AnyAccount | null, at: number): AnyAccount[] {
+  if (waiter.onMemory && memory !== null) return [memory];
+  const short = waiter.ask.demand.entries.filter(({ account, key, amounts }) => {
+    try {
+      return !account.fits(amounts, reservedOn(head, key), at);
+    } catch {
+      // It refuses: the next pass tells the waiter.
+      return true;
+    }
+  });
+  return short.map(({ account }) => account);
+}
+
+/** The earliest instant the clock alone could let a waiter go; null when only an event can. */
+export function earliestOf(waiter: Waiter, head: Waiter | null, at: number): number | null {
+  if (waiter.onMemory) return head?.onMemory === true ? head.deadline : waiter.deadline;
+  let deadline = -Infinity;
+  for (const { account, key, amounts } of waiter.ask.demand.entries) {
+    try {
+      const reserved = reservedOn(head, key);
+      if (account.fits(amounts, reserved, at)) continue;
+      deadline = Math.max(deadline, account.earliestFit(amounts, reserved, at) ?? Infinity);
+    } catch {
+      return null;
+    }
+  }
+  return Number.isFinite(deadline) ? deadline : null;
 }

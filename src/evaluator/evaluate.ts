@@ -3,15 +3,16 @@
  * again. It questions accounts and the heap and debits them; it runs no code of the user's besides, and it is total.
  */
 import type { AnyAccount } from '../accounts/account.js';
+import type { Demand } from '../demand.js';
 import { RefusedError, QueueFullError, type AdmissionError, type RefusalReason } from '../errors.js';
 import { Defect } from './attempt.js';
-import { nextDeadline, type Asking, type Line, type Waiter } from './line.js';
-import { walk, type Pass } from './pass.js';
+import { Line, type Asking, type Waiter } from './line.js';
+import { search, type Pass } from './pass.js';
 import { giveBack, type Settlement } from './settle.js';
 import { Turn, type Books } from './turn.js';
 
 /** `created`: parked jobs wait for start. `closed`: stopped, or shut by a defect; `closedBy` is what late asks get. */
-export interface QueueState {
+export interface LineState {
   readonly phase: 'created' | 'open' | 'closed';
   readonly line: Line;
   /** The instant the evaluator sleeps to; null when only an event wakes it. */
@@ -42,23 +43,23 @@ export type Change =
 export type Dated<C = Change> = C & { readonly at: number };
 
 export interface Decision {
-  readonly state: QueueState;
+  readonly state: LineState;
   readonly turn: Turn;
 }
 
-export const nobodyWaits: QueueState = { phase: 'created', line: [], nextDeadline: null, closedBy: null };
+export const nobodyWaits = (): LineState => ({ phase: 'created', line: new Line(), nextDeadline: null, closedBy: null });
 
 /** Folds one change. `pass` is the search, so that an index can take the place of the walk. */
-export function evaluate(state: QueueState, change: Dated, books: Books, pass: Pass = walk): Decision {
+export function evaluate(state: LineState, change: Dated, books: Books, pass: Pass = search): Decision {
   const turn = new Turn(books, change.at);
   try {
     return { state: after(state, change, turn, pass), turn };
   } catch (error) {
-    return { state: closedByDefect(waitingAt(error, state, change), error, turn), turn };
+    return { state: closedByDefect(state, error, turn), turn };
   }
 }
 
-function after(state: QueueState, change: Dated, turn: Turn, pass: Pass): QueueState {
+function after(state: LineState, change: Dated, turn: Turn, pass: Pass): LineState {
   switch (change.type) {
     case 'started':
       return passed({ ...state, phase: 'open' }, turn, pass);
@@ -76,93 +77,126 @@ function after(state: QueueState, change: Dated, turn: Turn, pass: Pass): QueueS
     case 'stopped':
       return closed(state, change.error, 'shutdown', turn);
     case 'broke':
-      return closedByDefect({ ...state, line: [change.waiter] }, change.cause, turn);
+      state.line.append(change.waiter);
+      return closedByDefect(state, change.cause, turn);
   }
 }
 
 /** A pass, and another at once when a deadline is due already; a third would ask the same questions again. */
-function passed(state: QueueState, turn: Turn, pass: Pass): QueueState {
+function passed(state: LineState, turn: Turn, pass: Pass): LineState {
   if (state.phase !== 'open') return state;
-  let line = pass(state.line, turn);
-  let next = nextDeadline(line);
-  if (next !== null && next <= turn.at) {
-    line = pass(line, turn);
-    next = nextDeadline(line);
-  }
-  return { ...state, line, nextDeadline: next };
+  const { line } = state;
+  if (line.size === 0) return { ...state, nextDeadline: null };
+  let nextDeadline = pass(line, turn);
+  if (nextDeadline !== null && nextDeadline <= turn.at) nextDeadline = pass(line, turn);
+  return { ...state, nextDeadline };
 }
 
-function arrived(state: QueueState, waiter: Waiter, turn: Turn, pass: Pass): QueueState {
+function arrived(state: LineState, waiter: Waiter, turn: Turn, pass: Pass): LineState {
   const { maxWaiters, overflow } = turn.books;
-  const next = passed({ ...state, line: [...state.line, waiter] }, turn, pass);
-  if (next.line.length <= maxWaiters) return next;
-  const outcast = overflow === 'reject' ? next.line.at(-1) : next.line[0];
-  if (outcast === undefined) return next;
-  const asks = new Set([outcast.ask]);
+  const { line } = state;
+  line.append(waiter);
+  const next = passed(state, turn, pass);
+  if (line.size <= maxWaiters) return next;
+  const outcast = overflow === 'reject' ? line.waiterOf(waiter.ask) : line.head;
+  if (outcast === null) return next;
   // The one in excess may have been the head: those it held back go now.
-  return passed(without(next, asks, new QueueFullError(maxWaiters), 'overflow', turn), turn, pass);
+  leaves(line, outcast, new QueueFullError(maxWaiters), 'overflow', turn);
+  return passed(next, turn, pass);
 }
 
+/** Those of `asks` who wait leave, in arrival order. */
 function without(
-  state: QueueState,
+  state: LineState,
   asks: ReadonlySet<Asking>,
   error: AdmissionError | null,
   reason: RefusalReason,
   turn: Turn,
-): QueueState {
-  const line = state.line.filter((waiter) => {
-    if (!asks.has(waiter.ask)) return true;
-    leaves(waiter, error, reason, turn);
-    return false;
-  });
-  return { ...state, line, nextDeadline: line.length === 0 ? null : state.nextDeadline };
+): LineState {
+  const { line } = state;
+  for (const ask of [...asks].sort((one, other) => one.arrival - other.arrival)) {
+    const waiter = line.waiterOf(ask);
+    if (waiter !== null) leaves(line, waiter, error, reason, turn);
+  }
+  return line.size === 0 ? { ...state, nextDeadline: null } : state;
 }
 
 function leaves(
+  line: Line,
   waiter: Waiter,
   error: AdmissionError | null,
   reason: RefusalReason,
   turn: Turn,
   by: AnyAccount | null = null,
 ): void {
+  line.remove(waiter.ask);
   if (waiter.onMemory) turn.books.ledger.onMemory -= 1;
   turn.refuse(waiter, error, reason, by);
 }
 
 /** Refuses who can never fit the account again, wherever it stands, also where a pass would not ask it. */
-function withoutImpossible(state: QueueState, account: AnyAccount, turn: Turn): QueueState {
-  const line = state.line.filter((waiter) => {
-    for (const entry of waiter.ask.demand.entries) {
-      if (entry.account !== account) continue;
-      try {
-        account.fits(entry.amounts, [], turn.at);
-      } catch (error) {
-        // A bug is left to the pass, which says whose it is.
-        if (!(error instanceof RefusedError)) continue;
-        leaves(waiter, error, error.reason, turn, account);
-        return false;
-      }
-    }
-    return true;
-  });
-  return { ...state, line };
+function withoutImpossible(state: LineState, account: AnyAccount, turn: Turn): LineState {
+  for (const waiter of state.line.toArray()) {
+    const error = waiter.ask.demand.entries
+      .filter((entry) => entry.account === account)
+      .map(({ amounts }) => refusalOf(account, amounts, turn.at))
+      .find((refusal) => refusal !== null);
+    if (error) leaves(state.line, waiter, error, error.reason, turn, account);
+  }
+  return state;
 }
 
-function closed(state: QueueState, error: AdmissionError, reason: RefusalReason, turn: Turn): QueueState {
-  for (const waiter of state.line) leaves(waiter, error, reason, turn);
-  return { phase: 'closed', line: [], nextDeadline: null, closedBy: state.closedBy ?? error };
+/** A bug is no refusal: it is left to the pass, which says whose it is. */
+function refusalOf(account: AnyAccount, amounts: readonly unknown[], at: number): RefusedError | null {
+  try {
+    account.fits(amounts, [], at);
+  } catch (error) {
+    if (error instanceof RefusedError) return error;
+  }
+  return null;
 }
 
-/** The line when a defect struck: as far as the pass had come, or as the change found it. */
-function waitingAt(thrown: unknown, state: QueueState, change: Change): QueueState {
-  if (thrown instanceof Defect && thrown.line !== null) return { ...state, line: thrown.line };
-  return change.type === 'arrived' ? { ...state, line: [...state.line, change.waiter] } : state;
+function closed(state: LineState, error: AdmissionError, reason: RefusalReason, turn: Turn): LineState {
+  const { line } = state;
+  for (let head = line.head; head !== null; head = line.head) leaves(line, head, error, reason, turn);
+  return { phase: 'closed', line, nextDeadline: null, closedBy: state.closedBy ?? error };
 }
 
 /** A throw that is no waiter's: the books may be wrong, so nobody else is admitted on them. */
-function closedByDefect(state: QueueState, thrown: unknown, turn: Turn): QueueState {
+function closedByDefect(state: LineState, thrown: unknown, turn: Turn): LineState {
   const cause = thrown instanceof Defect ? thrown.cause : thrown;
   const message = cause instanceof Error ? cause.message : String(cause);
   console.error('rx-admission: admission is closed by a defect', cause);
-  return closed(state, new RefusedError(`admission is closed by a defect: ${message}`, { reason: 'aborted', cause }), 'aborted', turn);
+  const error = new RefusedError(`admission is closed by a defect: ${message}`, { reason: 'aborted', cause });
+  return closed(state, error, 'aborted', turn);
+}
+
+/** One who waits, as the queue state shows it. */
+export interface Queued {
+  readonly job: unknown;
+  readonly demand: Demand;
+  readonly askedAt: number;
+}
+
+/** The queue state as it is handed out: nothing that happens later changes it. */
+export interface QueueState {
+  readonly phase: LineState['phase'];
+  readonly queueSize: number;
+  readonly nextDeadline: number | null;
+  /** In arrival order; the first is the head. */
+  readonly line: readonly Queued[];
+}
+
+export function handedOut({ phase, line, nextDeadline }: LineState): QueueState {
+  const waiters = line.snapshot();
+  let listed: readonly Queued[] | null = null;
+  return {
+    phase,
+    queueSize: line.size,
+    nextDeadline,
+    get line() {
+      listed ??= waiters().map(({ ask: { job, demand, askedAt } }) => ({ job, demand, askedAt }));
+      return listed;
+    },
+  };
 }

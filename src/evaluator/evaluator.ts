@@ -1,7 +1,7 @@
 /** The evaluator: changes, deadlines and heap readings merged into one observable, folded over the queue state. */
 import { EMPTY, map, merge, scan, Subject, switchAll, type Observable } from 'rxjs';
 import type { Alarm, Alarms } from '../clock.js';
-import { evaluate, nobodyWaits, type Change, type Dated, type Decision, type QueueState } from './evaluate.js';
+import { evaluate, nobodyWaits, type Change, type Dated, type Decision, type LineState } from './evaluate.js';
 import { oneAtATime } from './inbox.js';
 import { foldWith } from './ledger.js';
 import { Turn, type Books } from './turn.js';
@@ -24,7 +24,7 @@ export class Evaluator {
       switchAll(),
       map(() => look),
     );
-    const start: Decision = { state: nobodyWaits, turn: new Turn(books, 0) };
+    const start: Decision = { state: nobodyWaits(), turn: new Turn(books, 0) };
     this.decisions$ = merge(this.#changes, this.#deadlines, readings$).pipe(
       oneAtATime(decided),
       map((change): Dated => ({ ...change, at: now() })),
@@ -43,7 +43,7 @@ export class Evaluator {
   }
 
   /** Sleeps to the state's next deadline, on the admission's one timer. */
-  sleepTo({ nextDeadline }: QueueState): void {
+  sleepTo({ nextDeadline }: LineState): void {
     if (nextDeadline === (this.#alarm?.at ?? null)) return;
     this.#alarm?.cancel();
     this.#alarm = null;

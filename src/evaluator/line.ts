@@ -1,6 +1,7 @@
-/** The line: who waits, in arrival order, and what each was last told. Immutable, and free of RxJS. */
+/** The line: who waits, in arrival order, grouped by what they ask, so that a pass finds who can go without asking all. */
 import type { AnyAccount } from '../accounts/account.js';
 import type { Demand } from '../demand.js';
+import { Group, type Roots } from './group.js';
 
 /** One request for admission, from asking until it is over. */
 export interface Asking {
@@ -8,39 +9,161 @@ export interface Asking {
   /** The user's label or snapshot, taken at asking. */
   readonly job: unknown;
   readonly askedAt: number;
+  /** Where the line keeps it: its number in arrival order, its group, and its slot there. */
+  arrival: number;
+  group: Group | null;
+  slot: number;
 }
 
-/** One who waits, holding nothing. Every pass that learns something replaces it. */
+/** The first refusal of a wait on one account; a list, the newest first. */
+export interface Mark {
+  readonly account: AnyAccount;
+  readonly since: number;
+  readonly earlier: Mark | null;
+}
+
+/** One who waits, holding nothing. Every answer that changes something replaces it. */
 export interface Waiter {
   readonly ask: Asking;
-  /** Accounts that ever refused this wait, first refusal first, with its instant. */
-  readonly marks: ReadonlyMap<AnyAccount, number>;
-  /** What the latest answer was short of. */
-  readonly shortOf: readonly AnyAccount[];
+  readonly marks: Mark | null;
   /** The latest answer was short on memory: this one stands in memory's line. */
   readonly onMemory: boolean;
-  /** When the clock alone could change the answer; null when only an event can. */
+  /** When the clock alone could change its latest answer; null when only an event can. */
   readonly deadline: number | null;
 }
 
-/** In arrival order; the first is the head, the only one whose amounts are reserved. */
-export type Line = readonly Waiter[];
+export const newcomer = (ask: Asking): Waiter => ({ ask, marks: null, onMemory: false, deadline: null });
 
-const NO_MARKS: ReadonlyMap<AnyAccount, number> = new Map();
+export function markOn(marks: Mark | null, account: AnyAccount): Mark | null {
+  let mark = marks;
+  while (mark !== null && mark.account !== account) mark = mark.earlier;
+  return mark;
+}
 
-export const newcomer = (ask: Asking): Waiter => ({
-  ask,
-  marks: NO_MARKS,
-  shortOf: [],
-  onMemory: false,
-  deadline: null,
-});
+/** The marks, first refusal first. */
+export function inOrder(marks: Mark | null): Mark[] {
+  const list: Mark[] = [];
+  for (let mark = marks; mark !== null; mark = mark.earlier) list.push(mark);
+  return list.reverse();
+}
 
-/** The earliest instant at which the clock alone could let somebody go. */
-export function nextDeadline(line: Line): number | null {
-  let next: number | null = null;
-  for (const { deadline } of line) {
-    if (deadline !== null && (next === null || deadline < next)) next = deadline;
+/** Beyond this many groups, those that emptied are forgotten at once; below it they are kept for the next of their kind. */
+const KEPT_GROUPS = 32;
+
+/**
+ * A persistent collection with a private editor: what `snapshot` handed out never changes, and as long as nobody asked
+ * for one, edits are made in place.
+ *
+ * Invariant: the head is the waiter with the least arrival number and stands apart, in no group, because its amounts are
+ * reserved and nobody else's are. `size` counts it.
+ */
+export class Line {
+  head: Waiter | null = null;
+  size = 0;
+  /** Groups whose members can be compared by amount. */
+  readonly groups: Group[] = [];
+  /** Those that have to be asked one by one, in arrival order. */
+  readonly odd = new Group([]);
+  /** Counts the changes that could let somebody go or hold somebody up: answers remembered under another are stale. */
+  stamp = 0;
+  readonly #byFirst = new Map<AnyAccount, Group[]>();
+  #arrivals = 0;
+  #owner: object = {};
+
+  append(waiter: Waiter): void {
+    const { ask } = waiter;
+    ask.arrival = this.#arrivals;
+    this.#arrivals += 1;
+    this.size += 1;
+    if (this.head === null) this.head = waiter;
+    else this.#groupOf(ask.demand).append(waiter, this.#owner);
   }
-  return next;
+
+  /** The same ask, as its latest answer left it. */
+  replace(waiter: Waiter): void {
+    const { group } = waiter.ask;
+    if (group === null) this.head = waiter;
+    else group.replace(waiter, this.#owner);
+  }
+
+  /** The waiter of an ask that is in the line. */
+  waiterOf(ask: Asking): Waiter | null {
+    return ask.group === null ? (this.head?.ask === ask ? this.head : null) : ask.group.at(ask.slot);
+  }
+
+  remove(ask: Asking): void {
+    this.stamp += 1;
+    this.size -= 1;
+    const { group } = ask;
+    if (group === null) {
+      this.head = null;
+      this.#promote();
+      return;
+    }
+    group.remove(ask, this.#owner);
+    ask.group = null;
+    if (group.size === 0) this.#emptied(group);
+  }
+
+  /** Everyone, in arrival order. */
+  toArray(): Waiter[] {
+    return waitersOf(this.head, [...this.groups, this.odd]);
+  }
+
+  /** The line as it is now, for whoever keeps it; made into a list when it is looked at. */
+  snapshot(): () => readonly Waiter[] {
+    const { head } = this;
+    const roots = [...this.groups, this.odd].filter(({ size }) => size > 0).map((group) => group.roots());
+    // What was handed out is nobody's to edit any more.
+    this.#owner = {};
+    return () => waitersOf(head, roots);
+  }
+
+  /** The one that arrived first becomes the head. */
+  #promote(): void {
+    let first: Waiter | null = null;
+    for (const group of this.groups) first = earlier(first, group.first());
+    first = earlier(first, this.odd.first());
+    if (first === null) return;
+    const { group } = first.ask;
+    group?.remove(first.ask, this.#owner);
+    first.ask.group = null;
+    this.head = first;
+    if (group?.size === 0) this.#emptied(group);
+  }
+
+  #groupOf(demand: Demand): Group {
+    const { entries, weights } = demand;
+    const first = entries[0]?.account;
+    if (weights === null || first === undefined) return this.odd;
+    const alike = this.#byFirst.get(first) ?? [];
+    if (alike.length === 0) this.#byFirst.set(first, alike);
+    let group = alike.find((candidate) => candidate.isOf(entries));
+    if (group === undefined) {
+      group = new Group(entries.map(({ account }) => account));
+      alike.push(group);
+      this.groups.push(group);
+    }
+    return group;
+  }
+
+  #emptied(group: Group): void {
+    if (group === this.odd || this.groups.length <= KEPT_GROUPS) return;
+    const [first] = group.accounts;
+    const last = this.groups.pop();
+    if (last !== undefined && last !== group) this.groups[this.groups.indexOf(group)] = last;
+    const alike = first === undefined ? undefined : this.#byFirst.get(first);
+    if (first === undefined || alike === undefined) return;
+    alike.splice(alike.indexOf(group), 1);
+    if (alike.length === 0) this.#byFirst.delete(first);
+  }
+}
+
+const earlier = (one: Waiter | null, other: Waiter | null): Waiter | null =>
+  one === null || (other !== null && other.ask.arrival < one.ask.arrival) ? other : one;
+
+function waitersOf(head: Waiter | null, roots: readonly Roots[]): Waiter[] {
+  const waiters: Waiter[] = head === null ? [] : [head];
+  for (const root of roots) root.collect(waiters);
+  return waiters.sort((one, other) => one.ask.arrival - other.ask.arrival);
 }

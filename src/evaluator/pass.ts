@@ -5,42 +5,32 @@
  * others are asked: a stream of small demands would otherwise starve a large one for ever (the same reason stops Go's
  * semaphore.Weighted at its head). Ours goes on past the head, because a demand that fits beside the reservation takes
  * nothing from it. Nobody but the head reserves: the rest may overtake each other.
+ *
+ * The rule is a walk: ask everyone from the head, and start again whenever one left. `search` does what the walk would,
+ * event for event, but asks only those whom it would tell something new: within a pass nothing grows but by a head's
+ * leaving, so they are, over and over, the first in arrival order who fits, falls newly short, or is refused.
  */
-import { attempt, Defect } from './attempt.js';
+import { attempt, reservedOn } from './attempt.js';
+import type { Bounds, Group } from './group.js';
 import { newcomer, type Asking, type Line, type Waiter } from './line.js';
 import type { Turn } from './turn.js';
 
-/** Searches the line once; the interface behind which an index may replace the walk. */
-export type Pass = (line: Line, turn: Turn) => Line;
+/** Looks the line through; answers the earliest instant at which the clock alone could let somebody go. */
+export type Pass = (line: Line, turn: Turn) => number | null;
 
-/** Asks everyone, from the head again after each that left: a grant may have made a new head, or left others short. */
-export const walk: Pass = (line, turn) => {
-  const waiting = [...line];
-  let place = 0;
-  try {
-    for (let waiter = waiting[place]; waiter !== undefined; waiter = waiting[place]) {
-      const head = place === 0 ? null : (waiting[0] ?? null);
-      const answered = judge(waiter, head, turn);
-      if (answered === null) {
-        waiting.splice(place, 1);
-        place = 0;
-      } else {
-        waiting[place] = answered;
-        place += 1;
-      }
-    }
-  } catch (error) {
-    if (error instanceof Defect) error.line = waiting;
-    throw error;
-  }
-  return waiting;
-};
+/** Judges a waiter; true when it left, granted or refused. */
+function judge(line: Line, waiter: Waiter, turn: Turn): boolean {
+  const answered = tell(waiter, line.head === waiter ? null : line.head, turn);
+  if (answered === null) line.remove(waiter.ask);
+  else if (answered !== waiter) line.replace(answered);
+  return answered === null;
+}
 
-/** The waiter as it waits on; null when it left, granted or refused. */
-export function judge(waiter: Waiter, head: Waiter | null, turn: Turn): Waiter | null {
+/** The waiter as it waits on; null when it left. */
+function tell(waiter: Waiter, head: Waiter | null, turn: Turn): Waiter | null {
   const verdict = attempt(waiter, head, turn);
   const stays = verdict.kind === 'held' && verdict.waiter.onMemory;
-  turn.books.ledger.onMemory += Number(stays) - Number(waiter.onMemory);
+  if (stays !== waiter.onMemory) turn.books.ledger.onMemory += stays ? 1 : -1;
   switch (verdict.kind) {
     case 'held':
       return verdict.waiter;
@@ -64,5 +54,92 @@ export function inline(ask: Asking, turn: Turn): Waiter | null {
       // The attempt meets the same fault and refuses the waiter for it.
     }
   }
-  return judge(waiter, null, turn);
+  return tell(waiter, null, turn);
+}
+
+/** Asks everyone, from the head again after each that left. */
+export const walk: Pass = (line, turn) => {
+  for (;;) {
+    const left = line.toArray().some((waiter) => judge(line, waiter, turn));
+    if (!left) return soonest(line.toArray());
+  }
+};
+
+/** Asks those for whom something changed. */
+export const search: Pass = (line, turn) => {
+  line.stamp += 1;
+  for (;;) {
+    while (line.head !== null && judge(line, line.head, turn));
+    const { head } = line;
+    if (head === null) return null;
+    // Memory paces its line by whom it asked last, so while it is short everyone is asked in turn …
+    const { memory, ledger } = turn.books;
+    // … but behind a head that waits for the heap there is nothing to ask, once everyone knows.
+    if (head.onMemory && ledger.onMemory === line.size) return head.deadline;
+    if (memory !== null && ledger.onMemory > 0) return walk(line, turn);
+    const left = visitFollowers(line, head, turn);
+    if (left === 'memory') return walk(line, turn);
+    if (left === 'nobody') return soonestBehind(line, head, turn);
+  }
+};
+
+/** Tells the followers what is new to them, in arrival order, until one leaves. */
+function visitFollowers(line: Line, head: Waiter, turn: Turn): 'one' | 'nobody' | 'memory' {
+  const told = new Set<Asking>();
+  const odd: Waiter[] = [];
+  line.odd.collect(odd);
+  let next = 0;
+  for (;;) {
+    let first: Waiter | null = odd[next] ?? null;
+    for (const group of line.groups) {
+      if (group.size === 0) continue;
+      const changing = group.firstChanging(boundsOf(line, group, head, turn), told);
+      if (changing !== null && (first === null || changing.ask.arrival < first.ask.arrival)) first = changing;
+    }
+    if (first === null) return 'nobody';
+    if (first === odd[next]) next += 1;
+    if (judge(line, first, turn)) return 'one';
+    if (line.waiterOf(first.ask)?.onMemory === true) return 'memory';
+    // Told, and nothing left to tell: an account whose `room` and `fits` disagree must not keep us here.
+    if (line.waiterOf(first.ask) === first) told.add(first.ask);
+  }
+}
+
+/** What fits on each account of the group beside the head's reservation. */
+function boundsOf(line: Line, group: Group, head: Waiter, turn: Turn): readonly Bounds[] {
+  return group.boundsAt(line.stamp, (account) => {
+    const bounds: Bounds = { room: -Infinity, most: account.capacity, refuses: false };
+    try {
+      bounds.room = account.room?.(reservedOn(head, account), turn.at) ?? -Infinity;
+    } catch {
+      bounds.refuses = true;
+    }
+    return bounds;
+  });
+}
+
+/** Everyone was asked: each knows its own deadline. */
+function soonest(waiters: readonly Waiter[]): number | null {
+  let next: number | null = null;
+  for (const { deadline } of waiters) {
+    if (deadline !== null && (next === null || deadline < next)) next = deadline;
+  }
+  return next;
+}
+
+/** Only some were asked: the groups know the rest. */
+function soonestBehind(line: Line, head: Waiter, turn: Turn): number | null {
+  const asked = [head];
+  line.odd.collect(asked);
+  let next = soonest(asked) ?? Infinity;
+  for (const group of line.groups) {
+    if (group.size === 0) continue;
+    const instant = group.earliest(boundsOf(line, group, head, turn), (place, amount) => {
+      const account = group.accounts[place];
+      if (account === undefined) return Infinity;
+      return account.earliestFit([amount], reservedOn(head, account), turn.at) ?? Infinity;
+    });
+    if (instant < next) next = instant;
+  }
+  return Number.isFinite(next) ? next : null;
 }

@@ -5,7 +5,7 @@ import type { AdmissionError, RefusalReason } from '../errors.js';
 import type { AdmissionEvent, AdmissionEventType } from '../events.js';
 import type { Holding } from './holding.js';
 import type { Ledger } from './ledger.js';
-import type { Asking, Waiter } from './line.js';
+import { inOrder, markOn, type Asking, type Waiter } from './line.js';
 
 /** What the shell carries out, in this order, after the fold. */
 export type Effect =
@@ -40,26 +40,30 @@ export class Turn {
 
   /** Marks the waiter held on an account: HELD is said once per account and wait. */
   hold(waiter: Waiter, account: AnyAccount, amounts: readonly unknown[]): Waiter {
-    if (waiter.marks.has(account)) return waiter;
+    const { ask, marks, onMemory, deadline } = waiter;
+    if (markOn(marks, account) !== null) return waiter;
     const waiters = this.books.ledger.mark(account, 1);
-    this.emit('HELD', waiter.ask, account, { amount: this.#amount(account, amounts), waiters });
-    return { ...waiter, marks: new Map(waiter.marks).set(account, this.at) };
+    this.emit('HELD', ask, account, { amount: this.#amount(account, amounts), waiters });
+    return { ask, marks: { account, since: this.at, earlier: marks }, onMemory, deadline };
   }
 
   /** The waiter leaves with a grant: its marks go, entries first and memory last. */
   grant(waiter: Waiter, holding: Holding): void {
     const { ledger, memory } = this.books;
     const { ask, marks } = waiter;
-    for (const account of marks.keys()) ledger.mark(account, -1);
-    for (const { account, amounts } of ask.demand.entries) {
-      const since = marks.get(account);
-      const facts = { amount: amountOf(amounts), waiters: ledger.marked(account) };
-      if (since === undefined) this.emit('GRANTED_IMMEDIATE', ask, account, facts);
-      else this.emit('GRANTED_FROM_HOLD', ask, account, { ...facts, wait: this.at - since });
-    }
-    const since = memory === null ? undefined : marks.get(memory);
-    if (memory !== null && since !== undefined) {
-      this.emit('GRANTED_FROM_HOLD', ask, memory, { amount: 1, waiters: ledger.marked(memory), wait: this.at - since });
+    for (let mark = marks; mark !== null; mark = mark.earlier) ledger.mark(mark.account, -1);
+    if (this.books.listening()) {
+      for (const { account, amounts } of ask.demand.entries) {
+        const mark = markOn(marks, account);
+        const facts = { amount: amountOf(amounts), waiters: ledger.marked(account) };
+        if (mark === null) this.emit('GRANTED_IMMEDIATE', ask, account, facts);
+        else this.emit('GRANTED_FROM_HOLD', ask, account, { ...facts, wait: this.at - mark.since });
+      }
+      const mark = memory === null ? null : markOn(marks, memory);
+      if (memory !== null && mark !== null) {
+        const facts = { amount: 1, waiters: ledger.marked(memory), wait: this.at - mark.since };
+        this.emit('GRANTED_FROM_HOLD', ask, memory, facts);
+      }
     }
     this.effects.push({ kind: 'granted', ask, holding });
   }
@@ -68,10 +72,10 @@ export class Turn {
   refuse(waiter: Waiter, error: AdmissionError | null, reason: RefusalReason, by: AnyAccount | null = null): void {
     const { ledger } = this.books;
     const { ask, marks } = waiter;
-    if (by !== null && !marks.has(by)) {
+    if (by !== null && markOn(marks, by) === null) {
       this.emit('REJECTED', ask, by, { amount: 1, waiters: ledger.marked(by), reason });
     }
-    for (const [account, since] of marks) {
+    for (const { account, since } of inOrder(marks)) {
       const waiters = ledger.mark(account, -1);
       this.emit('REJECTED', ask, account, { amount: 1, waiters, wait: this.at - since, reason });
     }

@@ -1,0 +1,337 @@
+/**
+ * Those of the line who ask the same accounts: a wide tree in arrival order, with the extremes of their amounts in each
+ * subtree, so that one comparison an account skips a subtree.
+ *
+ * Amounts are monotone: what does not fit at some amount fits at no greater one. So a subtree whose least amount does not
+ * fit holds nobody who does, and one whose greatest unmarked amount fits holds nobody who is newly short.
+ */
+import type { AnyAccount } from '../accounts/account.js';
+import type { DemandEntry } from '../demand.js';
+import { markOn, type Asking, type Waiter } from './line.js';
+
+const BITS = 5;
+const WIDTH = 1 << BITS;
+const MASK = WIDTH - 1;
+
+/** Invariant: the extremes are those of the live waiters below; nothing is live where `live` is 0. */
+class Node {
+  live = 0;
+  readonly slots: (Node | Waiter | null)[] = [];
+  readonly least: number[] = [];
+  readonly greatest: number[] = [];
+  /** The greatest amount among those not yet marked on the account. */
+  readonly unmarked: number[] = [];
+
+  constructor(public owner: object) {}
+
+  copy(owner: object): Node {
+    const node = new Node(owner);
+    node.live = this.live;
+    for (const slot of this.slots) node.slots.push(slot);
+    for (const amount of this.least) node.least.push(amount);
+    for (const amount of this.greatest) node.greatest.push(amount);
+    for (const amount of this.unmarked) node.unmarked.push(amount);
+    return node;
+  }
+}
+
+/** What fits on one account beside the head's reservation, as of a stamp of the line. */
+export interface Bounds {
+  /** The greatest amount that fits now. */
+  room: number;
+  /** The greatest amount that can ever fit. */
+  most: number;
+  /** The account turns everyone away. */
+  refuses: boolean;
+}
+
+/** A tree as somebody was handed it. */
+export interface Roots {
+  collect(into: Waiter[]): void;
+}
+
+export class Group implements Roots {
+  size = 0;
+  #root: Node | null = null;
+  /** Levels of nodes below the root. */
+  #height = 0;
+  #next = 0;
+  /** No live waiter stands in a slot before this one. */
+  #front = 0;
+  #bounds: readonly Bounds[] = [];
+  #boundsStamp = -1;
+
+  constructor(readonly accounts: readonly AnyAccount[]) {}
+
+  isOf(entries: readonly DemandEntry[]): boolean {
+    const { accounts } = this;
+    return entries.length === accounts.length && entries.every(({ account }, index) => account === accounts[index]);
+  }
+
+  /** The bounds of its accounts, remembered as long as the stamp stays the same. */
+  boundsAt(stamp: number, measure: (account: AnyAccount) => Bounds): readonly Bounds[] {
+    if (stamp !== this.#boundsStamp) this.#bounds = this.accounts.map(measure);
+    this.#boundsStamp = stamp;
+    return this.#bounds;
+  }
+
+  append(waiter: Waiter, owner: object): void {
+    if (this.size === 0) this.#reset();
+    else if (this.#next === WIDTH << (BITS * this.#height)) this.#grow(owner);
+    const { ask } = waiter;
+    ask.group = this;
+    ask.slot = this.#next;
+    this.#next += 1;
+    this.size += 1;
+    this.#root = this.#insert(this.#root, this.#height, waiter, owner);
+  }
+
+  at(slot: number): Waiter | null {
+    let node = this.#root;
+    for (let level = this.#height; level > 0 && node !== null; level -= 1) {
+      node = (node.slots[(slot >> (BITS * level)) & MASK] ?? null) as Node | null;
+    }
+    return ((node?.slots[slot & MASK] ?? null) as Waiter | null);
+  }
+
+  replace(waiter: Waiter, owner: object): void {
+    if (this.#root !== null) this.#root = this.#write(this.#root, this.#height, waiter.ask.slot, waiter, owner);
+  }
+
+  remove(ask: Asking, owner: object): void {
+    if (this.#root === null) return;
+    this.#root = this.#write(this.#root, this.#height, ask.slot, null, owner);
+    this.size -= 1;
+    if (ask.slot === this.#front) this.#front += 1;
+  }
+
+  /** The one that arrived first. */
+  first(): Waiter | null {
+    return this.size === 0 || this.#root === null ? null : this.#firstFrom(this.#root, this.#height, true);
+  }
+
+  /** The first, in arrival order and not among `except`, for whom an attempt would change something. */
+  firstChanging(bounds: readonly Bounds[], except: ReadonlySet<Asking>): Waiter | null {
+    return this.#root === null ? null : this.#firstChanging(this.#root, this.#height, bounds, except);
+  }
+
+  /**
+   * The earliest instant at which the clock alone lets one of them go, `Infinity` when none. `earliest` answers it for one
+   * account (by its place) and amount; a waiter needs the latest over the accounts it is short of.
+   */
+  earliest(bounds: readonly Bounds[], earliest: (place: number, amount: number) => number): number {
+    return this.#root === null ? Infinity : this.#earliest(this.#root, this.#height, bounds, earliest, Infinity);
+  }
+
+  collect(into: Waiter[]): void {
+    this.roots().collect(into);
+  }
+
+  roots(): Roots {
+    const root = this.#root;
+    const height = this.#height;
+    return {
+      collect: (into) => {
+        if (root !== null) collect(root, height, into);
+      },
+    };
+  }
+
+  #reset(): void {
+    this.#root = null;
+    this.#height = 0;
+    this.#next = 0;
+    this.#front = 0;
+  }
+
+  /** One level more; or, when most slots are empty by now, the same waiters in fresh slots. */
+  #grow(owner: object): void {
+    const root = this.#root;
+    if (root === null) return;
+    if (this.size * 2 <= this.#next) {
+      const waiters: Waiter[] = [];
+      collect(root, this.#height, waiters);
+      this.#reset();
+      this.size = 0;
+      for (const waiter of waiters) this.append(waiter, owner);
+      return;
+    }
+    const above = new Node(owner);
+    above.live = root.live;
+    above.slots.push(root);
+    for (const amount of root.least) above.least.push(amount);
+    for (const amount of root.greatest) above.greatest.push(amount);
+    for (const amount of root.unmarked) above.unmarked.push(amount);
+    this.#root = above;
+    this.#height += 1;
+  }
+
+  /** Going in only widens extremes. */
+  #insert(found: Node | null, level: number, waiter: Waiter, owner: object): Node {
+    const node = found === null ? new Node(owner) : found.owner === owner ? found : found.copy(owner);
+    const index = (waiter.ask.slot >> (BITS * level)) & MASK;
+    node.slots[index] = level === 0 ? waiter : this.#insert((node.slots[index] ?? null) as Node | null, level - 1, waiter, owner);
+    node.live += 1;
+    const { weights } = waiter.ask.demand;
+    for (let place = 0; place < this.accounts.length; place += 1) {
+      const amount = weights?.[place] ?? 0;
+      const alone = node.live === 1;
+      if (alone || amount < (node.least[place] ?? Infinity)) node.least[place] = amount;
+      if (alone || amount > (node.greatest[place] ?? -Infinity)) node.greatest[place] = amount;
+      const unmarked = this.#unmarked(waiter, place);
+      if (alone || unmarked > (node.unmarked[place] ?? -Infinity)) node.unmarked[place] = unmarked;
+    }
+    return node;
+  }
+
+  /** Puts another waiter, or none, into a slot, and mends the extremes on the way up. */
+  #write(found: Node, level: number, slot: number, waiter: Waiter | null, owner: object): Node {
+    const node = found.owner === owner ? found : found.copy(owner);
+    const index = (slot >> (BITS * level)) & MASK;
+    const before = node.slots[index] ?? null;
+    if (before === null) return node;
+    let after: Node | Waiter | null = waiter;
+    if (level > 0) {
+      const below = this.#write(before as Node, level - 1, slot, waiter, owner);
+      after = below.live === 0 ? null : below;
+    }
+    node.slots[index] = after;
+    if (waiter === null) node.live -= 1;
+    if (node.live > 0) for (let place = 0; place < this.accounts.length; place += 1) this.#mend(node, level, place);
+    return node;
+  }
+
+  /** Recomputes the extremes of one account from the slots below. */
+  #mend(node: Node, level: number, place: number): void {
+    let least = Infinity;
+    let greatest = -Infinity;
+    let unmarked = -Infinity;
+    for (const slot of node.slots) {
+      if (slot === null) continue;
+      if (level === 0) {
+        const amount = (slot as Waiter).ask.demand.weights?.[place] ?? 0;
+        if (amount < least) least = amount;
+        if (amount > greatest) greatest = amount;
+        const fresh = this.#unmarked(slot as Waiter, place);
+        if (fresh > unmarked) unmarked = fresh;
+      } else {
+        const below = slot as Node;
+        least = Math.min(least, below.least[place] ?? Infinity);
+        greatest = Math.max(greatest, below.greatest[place] ?? -Infinity);
+        unmarked = Math.max(unmarked, below.unmarked[place] ?? -Infinity);
+      }
+      // Leaving and being marked only narrow: what is as wide as before is final.
+      if (least === node.least[place] && greatest === node.greatest[place] && unmarked === node.unmarked[place]) return;
+    }
+    node.least[place] = least;
+    node.greatest[place] = greatest;
+    node.unmarked[place] = unmarked;
+  }
+
+  #unmarked({ ask, marks }: Waiter, place: number): number {
+    const account = this.accounts[place];
+    if (account !== undefined && markOn(marks, account) !== null) return -Infinity;
+    return ask.demand.weights?.[place] ?? 0;
+  }
+
+  #firstFrom(node: Node, level: number, along: boolean): Waiter | null {
+    // Along the edge of `front` nothing lives to the left of it.
+    const start = along ? (this.#front >> (BITS * level)) & MASK : 0;
+    for (let index = start; index < node.slots.length; index += 1) {
+      const slot = node.slots[index] ?? null;
+      if (slot === null) continue;
+      if (level > 0) {
+        const first = this.#firstFrom(slot as Node, level - 1, along && index === start);
+        if (first !== null) return first;
+        continue;
+      }
+      this.#front = (slot as Waiter).ask.slot;
+      return slot as Waiter;
+    }
+    return null;
+  }
+
+  #firstChanging(node: Node, level: number, bounds: readonly Bounds[], except: ReadonlySet<Asking>): Waiter | null {
+    if (!mayChange(node.least, node.greatest, node.unmarked, bounds)) return null;
+    for (const slot of node.slots) {
+      if (slot === null) continue;
+      if (level > 0) {
+        const first = this.#firstChanging(slot as Node, level - 1, bounds, except);
+        if (first !== null) return first;
+      } else if (this.#changes(slot as Waiter, bounds) && !except.has((slot as Waiter).ask)) return slot as Waiter;
+    }
+    return null;
+  }
+
+  #changes(waiter: Waiter, bounds: readonly Bounds[]): boolean {
+    const weights = waiter.ask.demand.weights ?? [];
+    let fits = true;
+    for (let place = 0; place < bounds.length; place += 1) {
+      const bound = bounds[place];
+      const amount = weights[place] ?? 0;
+      if (bound === undefined) continue;
+      if (bound.refuses || amount > bound.most || this.#unmarked(waiter, place) > bound.room) return true;
+      if (amount > bound.room) fits = false;
+    }
+    return fits;
+  }
+
+  #earliest(
+    node: Node,
+    level: number,
+    bounds: readonly Bounds[],
+    earliest: (place: number, amount: number) => number,
+    best: number,
+  ): number {
+    if (latest(node.least, bounds, earliest) >= best) return best;
+    let found = best;
+    for (const slot of node.slots) {
+      if (slot === null) continue;
+      const instant =
+        level === 0
+          ? latest((slot as Waiter).ask.demand.weights ?? [], bounds, earliest)
+          : this.#earliest(slot as Node, level - 1, bounds, earliest, found);
+      if (instant < found) found = instant;
+    }
+    return found;
+  }
+}
+
+/** Whether somebody below is refused, newly short, or may fit. */
+function mayChange(
+  least: readonly number[],
+  greatest: readonly number[],
+  unmarked: readonly number[],
+  bounds: readonly Bounds[],
+): boolean {
+  let fits = true;
+  for (let place = 0; place < bounds.length; place += 1) {
+    const bound = bounds[place];
+    if (bound === undefined) continue;
+    if (bound.refuses || (greatest[place] ?? 0) > bound.most || (unmarked[place] ?? 0) > bound.room) return true;
+    if ((least[place] ?? 0) > bound.room) fits = false;
+  }
+  return fits;
+}
+
+/** The latest over the accounts where such amounts are short: no waiter with at least these can go before. */
+function latest(
+  amounts: readonly number[],
+  bounds: readonly Bounds[],
+  earliest: (place: number, amount: number) => number,
+): number {
+  let instant = -Infinity;
+  for (let place = 0; place < bounds.length; place += 1) {
+    const amount = amounts[place] ?? 0;
+    if (amount > (bounds[place]?.room ?? Infinity)) instant = Math.max(instant, earliest(place, amount));
+  }
+  return instant;
+}
+
+function collect(node: Node, level: number, into: Waiter[]): void {
+  for (const slot of node.slots) {
+    if (slot === null) continue;
+    if (level === 0) into.push(slot as Waiter);
+    else collect(slot as Node, level - 1, into);
+  }
+}
