@@ -110,8 +110,7 @@ export class ModelBucket implements ModelAccount {
   }
 
   tryTake(mine: readonly number[], ahead: readonly number[], at: number): boolean {
-    this.#refresh(at);
-    if (!this.#covers(mine, ahead)) return false;
+    if (!this.fits(mine, ahead, at)) return false;
     this.#tokens.add(-sum(mine));
     this.#requests.add(-mine.length);
     return true;

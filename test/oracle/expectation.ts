@@ -12,7 +12,12 @@ export function expected({ id, given, steps, askings }: Trace): Expected {
   const asked = askings.map(({ t, after, keys }) => ({ t, after, ...Object.fromEntries(keys.map((key) => [key, null])) }));
   const outcome = outcomeOf(given, steps, checksOf(asked, given, steps));
   const { grantedAt, failed, events, world } = outcome;
-  const checks = asked.map((fields, index) => ({ ...fields, ...outcome.answers.get(`expect.checks[${index}]`) }));
+  const checks = asked.flatMap((fields, index) => {
+    const answers = { ...outcome.answers.get(`expect.checks[${index}]`) };
+    // When an account must be listened to is left to the line; when it must not be, the rules say.
+    const known = Object.entries(answers).filter(([, answer]) => answer !== 'hooked');
+    return known.length === 0 ? [] : [{ t: fields.t, after: fields.after, ...Object.fromEntries(known) }];
+  });
   const grants = [...world.line.grants.values()].map(({ job, wallWait, waitTimes, entries }) => {
     const isEmpty = entries.length === 0 ? { isEmpty: true } : {};
     return { job, wallWaitMs: wallWait, waitTimesMs: Object.fromEntries(waitTimes), ...isEmpty };

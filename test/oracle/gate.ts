@@ -34,8 +34,8 @@ export class ModelGate implements ModelAccount {
     this.#lastActivity = at;
   }
 
-  earliestFit(): null {
-    return null;
+  earliestFit(mine: readonly number[], ahead: readonly number[], at: number): number | null {
+    return this.#taken + sum(mine) + sum(ahead) <= this.capacity ? at : null;
   }
 
   inUse(): number {

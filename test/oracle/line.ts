@@ -87,6 +87,10 @@ export class ModelLine {
     for (const account of [...accounts, memory]) account.wake = () => this.wake(account);
   }
 
+  get closed(): boolean {
+    return this.#closed !== null;
+  }
+
   get queueSize(): number {
     return this.#queue.length;
   }

@@ -62,6 +62,7 @@ export class ModelMemory implements ModelAccount {
   }
 
   earliestFit(_mine: readonly number[], _ahead: readonly number[], at: number): number | null {
+    if (this.#stopped) return at;
     if (this.latched) return at + RECHECK;
     this.#look();
     if (this.#last === null || this.line() === 0 || this.#completed) return null;
@@ -79,10 +80,11 @@ export class ModelMemory implements ModelAccount {
   }
 
   indicator(at: number): string | null {
+    if (this.#stopped) return null;
     if (this.latched) return 'blocked';
     this.#look();
     const left = this.#left(at);
-    return this.line() > 0 && left > 0 ? `pace:${left}ms` : null;
+    return left > 0 ? `pace:${left}ms` : null;
   }
 
   property(name: string, at: number): unknown {
@@ -123,7 +125,9 @@ export class ModelMemory implements ModelAccount {
   }
 
   #left(at: number): number {
-    return this.#last === null || this.#completed ? 0 : Math.max(0, this.#last.at + this.#delay - at);
+    // Where the latch holds, nobody waits for a delay.
+    if (this.latched || this.#last === null || this.#completed || this.line() === 0) return 0;
+    return Math.max(0, this.#last.at + this.#delay - at);
   }
 
   get #penalty(): number {

@@ -43,9 +43,9 @@ export class ModelWindow implements ModelAccount {
   }
 
   fits(mine: readonly number[], ahead: readonly number[], at: number): boolean {
+    this.#noticeSilence(at);
     const own = sum(mine);
     if (own > this.capacity) throw new Refusal(`${this.name}: ${own} can never fit a window of ${this.capacity}`);
-    this.#noticeSilence(at);
     if (this.#circuit === 'PROBING') throw new Refusal(`${this.name}: single probe in flight`);
     if (this.#circuit === 'BLOCKED') {
       if (at < this.#blockedUntil) throw new Refusal(`${this.name}: cooldown active`);

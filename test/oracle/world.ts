@@ -159,7 +159,7 @@ export class ModelWorld {
     const entries = [...need].map(([name, amounts]) => ({ account: this.account(name), amounts: this.#asked(name, amounts) }));
     if (entries.some(({ account, amounts }) => !amounts.every((amount) => countsIn(account, amount)))) {
       this.line.ended.set(job, { at: this.now, kind: 'IllegalArgument' });
-    } else if (this.#cancelled.has(job)) {
+    } else if (this.#cancelled.has(job) && !this.line.closed) {
       this.line.ended.set(job, { at: this.now, kind: 'Cancelled', reason: 'cancelled' });
     } else {
       this.line.ask(job, entries);
