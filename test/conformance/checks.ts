@@ -2,7 +2,7 @@
 import { NotUnderstood, countAt, listAt, mapAt, numberAt, onlyKeys, show, textAt, type Fields } from './fields.js';
 import type { Given } from './given.js';
 import { questionOf, type Question } from './question.js';
-import type { Step } from './steps.js';
+import type { Step } from './step.js';
 
 export interface Instant {
   /** How many steps have run. */

@@ -4,7 +4,7 @@ import { eventLineAt, type EventLine } from './event-line.js';
 import { NotUnderstood, countAt, listAt, mapAt, numberAt, onlyKeys, textAt, type Fields } from './fields.js';
 import type { Given } from './given.js';
 import { namesOf } from './names.js';
-import type { Step } from './steps.js';
+import type { Step } from './step.js';
 
 export interface Failure {
   readonly at: number;

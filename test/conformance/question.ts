@@ -3,7 +3,7 @@ import { amountsAt, sameAmounts, type Amounts } from './amounts.js';
 import type { Instant } from './checks.js';
 import { NotUnderstood, show } from './fields.js';
 import type { Given } from './given.js';
-import type { Call, Step } from './steps.js';
+import type { Call, Step } from './step.js';
 
 export type Question =
   | { readonly kind: 'queueSize' | 'nextDeadline' }

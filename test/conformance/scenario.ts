@@ -2,7 +2,8 @@
 import { expectOf, type Expect } from './expect.js';
 import { NotUnderstood, listAt, mapAt, onlyKeys, onlyTrueAt, textAt } from './fields.js';
 import { givenOf, type Given } from './given.js';
-import { stepsOf, type Step } from './steps.js';
+import type { Step } from './step.js';
+import { stepsOf } from './steps.js';
 
 export interface Running {
   readonly manual: false;

@@ -5,7 +5,7 @@ import type { Amounts } from './amounts.js';
 import { Jobs, kindOf, spelled } from './jobs.js';
 import { ScriptedDouble } from './scripted-double.js';
 import type { Running } from './scenario.js';
-import type { Call, Step } from './steps.js';
+import type { Call, Step } from './step.js';
 import { VirtualClock } from './virtual-clock.js';
 import type { WatchedAccount } from './watched-account.js';
 
