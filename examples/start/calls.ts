@@ -22,7 +22,7 @@ export function seeded(seed: number): () => number {
 
 const ASK = 'In one sentence: what does this note say about waiting your turn? ';
 const NOTE = 'A job asks for everything it needs, and until all of it is free it holds nothing at all. ';
-const ANSWER_LIMITS = [512, 1024, 2048, 4096, 8192];
+const ANSWER_LIMITS = [1024, 2048, 3072, 4096, 6144];
 
 /** Short questions and long notes (up to some 2,000 tokens), with room for short and long answers. */
 export function makeCalls(count: number, seed: number): Call[] {
@@ -31,7 +31,7 @@ export function makeCalls(count: number, seed: number): Call[] {
     const id = index + 1;
     const content = `Call ${id}. ${ASK}${NOTE.repeat(Math.floor(random() ** 2 * 90))}`;
     const messages = [{ role: 'user' as const, content }];
-    const maxTokens = ANSWER_LIMITS[Math.floor(random() * ANSWER_LIMITS.length)] ?? 512;
+    const maxTokens = ANSWER_LIMITS[Math.floor(random() * ANSWER_LIMITS.length)] ?? 1024;
     return { id, messages, maxTokens, tokens: reservationOf({ messages, max_completion_tokens: maxTokens }) };
   });
 }

@@ -65,9 +65,14 @@ export function openaiChat(client: OpenAI, model: string, board: Board): Chat {
     } catch (error) {
       if (error instanceof RateLimitError) return ended('limited', error.message);
       if (error instanceof APIUserAbortError) return ended('withdrawn', 'cut off');
-      return ended('failed', String(error));
+      return ended('failed', String(rootOf(error)));
     } finally {
       board.inFlight.delete(call);
     }
   };
+}
+
+/** What lies at the bottom: the SDK says "Connection error.", its cause says which. */
+function rootOf(error: unknown): unknown {
+  return error instanceof Error && error.cause !== undefined ? rootOf(error.cause) : error;
 }

@@ -11,6 +11,7 @@ import { openProvider } from './provider.js';
 import type { Provider } from './provider.js';
 import type { Run } from './report.js';
 import { showLive } from './view.js';
+import type { Scene } from './view.js';
 
 export interface Stage {
   readonly options: Options;
@@ -50,8 +51,9 @@ async function perform(
   burst: Observable<Ended>,
   status: () => AdmissionStatus | null,
 ): Promise<Run> {
-  const start = performance.now();
-  const view = showLive(out, () => ({ title, elapsed: performance.now() - start, calls: calls.length, board, status: status() }));
+  const startedAt = performance.now();
+  const scene = (): Scene => ({ title, now: performance.now(), startedAt, calls: calls.length, board, status: status() });
+  const view = showLive(out, scene);
   try {
     await burst.forEach((end) => board.ended.push(end));
   } finally {
@@ -59,7 +61,7 @@ async function perform(
     await provider.close();
   }
   const ledger = provider.quota ?? { limits: options, log: sentBy(board.ended), peak: board.peak };
-  return { title, wall: performance.now() - start, ended: board.ended, ledger };
+  return { title, wall: performance.now() - startedAt, ended: board.ended, ledger };
 }
 
 /** What a real provider must have seen, as far as this side can tell: it does not say which limit a 429 was about. */

@@ -23,11 +23,11 @@ export const HELP = `npm start -- [options]
 One burst of streaming chat calls, first bare, then through rx-admission,
 against a provider on loopback that enforces its quota. Needs no key.
 
-  --calls <n>          calls in the burst (220; 20 with --base-url, where each one costs money)
+  --calls <n>          calls in the burst (200; 20 with --base-url, where each one costs money)
   --tpm <n>            tokens per minute the provider allows (600000)
   --rpm <n>            requests per minute it allows (180)
   --concurrency <n>    calls it allows at once (16)
-  --headroom <share>   share of the quota left unused, 0 to 0.9 (0.02)
+  --headroom <share>   share of the quota left unused, 0 to 0.9 (0.05)
   --seed <n>           another seed, another burst (1)
   --base-url <url>     a real OpenAI-compatible provider; the key is read from OPENAI_API_KEY,
                        and --tpm, --rpm, --concurrency say what your account may use
@@ -54,11 +54,11 @@ export function readOptions(argv: readonly string[], env: Readonly<Record<string
   const values = parse(argv);
   if (values.help) return 'help';
   swallowedByNpm(env);
-  const whole = (name: 'calls' | 'tpm' | 'rpm' | 'concurrency' | 'seed', otherwise: number, least = 1) =>
-    wholeNumber(name, values[name], otherwise, least);
+  const whole = (name: 'calls' | 'tpm' | 'rpm' | 'concurrency' | 'seed', otherwise: number, least = 1, most = 1e9) =>
+    wholeNumber(name, values[name], otherwise, least, most);
   const provider = providerOf(values['base-url'], env.OPENAI_API_KEY);
   return {
-    calls: whole('calls', provider === null ? 220 : 20),
+    calls: whole('calls', provider === null ? 200 : 20, 1, 10_000),
     tokensPerMinute: whole('tpm', 600_000),
     requestsPerMinute: whole('rpm', 180),
     concurrency: whole('concurrency', 16),
@@ -79,18 +79,19 @@ function parse(argv: readonly string[]) {
   }
 }
 
-function wholeNumber(name: string, text: string | undefined, otherwise: number, least: number): number {
+function wholeNumber(name: string, text: string | undefined, otherwise: number, least: number, most: number): number {
   if (text === undefined) return otherwise;
   const value = /^\d[\d_]*$/.test(text) ? Number(text.replaceAll('_', '')) : NaN;
-  if (value >= least && value <= 1_000_000_000) return value;
-  throw new UsageError(`--${name} is "${text}"; give a whole number from ${least} up, for example --${name} ${otherwise}`);
+  if (value >= least && value <= most) return value;
+  const remedy = `give a whole number from ${least} to ${most}, for example --${name} ${otherwise}`;
+  throw new UsageError(`--${name} is "${text}"; ${remedy}`);
 }
 
 function share(text: string | undefined): number {
-  if (text === undefined) return 0.02;
+  if (text === undefined) return 0.05;
   const value = /^\d*\.?\d+$/.test(text) ? Number(text) : NaN;
   if (value >= 0 && value <= 0.9) return value;
-  throw new UsageError(`--headroom is "${text}"; give a share from 0 to 0.9, for example --headroom 0.02 for 2 %`);
+  throw new UsageError(`--headroom is "${text}"; give a share from 0 to 0.9, for example --headroom 0.05 for 5 %`);
 }
 
 function providerOf(url: string | undefined, apiKey: string | undefined): Options['provider'] {

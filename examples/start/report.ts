@@ -99,10 +99,10 @@ export function table(runs: readonly Run[]): string {
     .join('\n');
 }
 
-/** What went wrong other than by a 429, each kind once. */
+/** What went wrong other than by a 429, each kind once, three at most. */
 export function failuresOf(runs: readonly Run[]): string[] {
   const failed = runs.flatMap((run) => run.ended.filter((end) => end.outcome === 'failed'));
-  return [...new Set(failed.map((end) => end.detail))];
+  return [...new Set(failed.map((end) => end.detail))].slice(0, 3);
 }
 
 function waits({ ended }: Run): number[] {

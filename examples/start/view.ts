@@ -7,7 +7,9 @@ import { bar, count, seconds } from './text.js';
 /** What is on show. `status` is null in the bare run, where nobody waits for anything. */
 export interface Scene {
   readonly title: string;
-  readonly elapsed: number;
+  /** The instant it is seen at, and the one the run began at: on the clock of `InFlight.sentAt`. */
+  readonly now: number;
+  readonly startedAt: number;
   readonly calls: number;
   readonly board: Board;
   readonly status: AdmissionStatus | null;
@@ -50,10 +52,10 @@ function lineByLine(out: NodeJS.WriteStream, scene: () => Scene): View {
 }
 
 /** One line: the counts, and what the head of the line waits for. */
-export function summary({ title, elapsed, board, status }: Scene): string {
+export function summary({ title, now, startedAt, board, status }: Scene): string {
   const head = status?.waiters[0];
   const parts = [
-    `${title.padEnd(8)} ${seconds(elapsed).padStart(6)}`,
+    `${title.padEnd(8)} ${seconds(now - startedAt).padStart(6)}`,
     `${String(board.count('completed')).padStart(4)} completed`,
     `${board.count('limited')} 429s`,
     `${board.inFlight.size} in flight`,
@@ -65,12 +67,12 @@ export function summary({ title, elapsed, board, status }: Scene): string {
 
 /** Within `height` lines: the counts, the accounts, then those in flight beside those who wait. */
 export function frame(scene: Scene, height: number): string[] {
-  const { board, calls, status } = scene;
+  const { now, board, calls, status } = scene;
   const accounts = (status?.accounts ?? []).map(
     ({ name, capacity, inUse }) => `  ${name.padEnd(8)} ${bar(inUse / capacity, 24)} ${count(inUse)} of ${count(capacity)}`,
   );
   const top = [summary(scene), bar(board.ended.length / calls, 60), '', ...accounts, ''];
-  const left = ['in flight', ...board.inFlight].map((entry) => (typeof entry === 'string' ? entry : flying(...entry)));
+  const left = ['in flight', ...board.inFlight].map((entry) => (typeof entry === 'string' ? entry : flying(...entry, now)));
   const right = (status?.waiters ?? []).map((waiter) => `${waiter.place}. ${waiting(waiter, status?.at ?? 0)}`);
   if (right.length > 0) right.unshift('waiting');
   const rows = Math.min(height - top.length, Math.max(left.length, right.length), 17);
@@ -81,8 +83,8 @@ export function frame(scene: Scene, height: number): string[] {
 }
 
 /** A mark for every two pieces that have come. */
-function flying(call: Call, { sentAt, pieces }: InFlight): string {
-  return `${name(call)} ${'▪'.repeat(Math.min(pieces / 2, 14)).padEnd(14)} ${seconds(performance.now() - sentAt)}`;
+function flying(call: Call, { sentAt, pieces }: InFlight, now: number): string {
+  return `${name(call)} ${'▪'.repeat(Math.min(pieces / 2, 14)).padEnd(14)} ${seconds(now - sentAt)}`;
 }
 
 /** The ask's `job` is the call itself. */

@@ -27,7 +27,7 @@ function refusals(headroom: number, calls: readonly { tokens: number }[], latenc
   return arrivals.filter(({ tokens, at }) => quota.arrive(tokens, at) !== null).length;
 }
 
-const seeds = Array.from({ length: 20 }, (_, seed) => seed);
+const seeds = Array.from({ length: 10 }, (_, seed) => seed);
 
 /** The first calls open their connections, and take 50 ms more. */
 const warmingUp = (seed: number): ((sentAt: number) => number) => {
@@ -45,16 +45,16 @@ describe('the headroom of the demonstration', () => {
     expect(refusals(0.0025, makeCalls(400, seed), warmingUp(seed))).toBe(0);
   });
 
-  it.each(seeds)('of 2 %% covers latencies that differ by up to 1.2 s (seed %d)', (seed) => {
+  it.each(seeds)('of 5 %% covers latencies that differ by up to 3.1 s (seed %d)', (seed) => {
     const random = seeded(seed);
-    expect(jitterCovered(0.02)).toBeCloseTo(1_224, 0);
-    expect(refusals(0.02, makeCalls(400, seed), () => random() * jitterCovered(0.02))).toBe(0);
+    expect(jitterCovered(0.05)).toBeCloseTo(3_158, 0);
+    expect(refusals(0.05, makeCalls(400, seed), () => random() * jitterCovered(0.05))).toBe(0);
   });
 
   it('is no larger than the worst case needs', () => {
-    const small = Array.from({ length: 20_000 }, () => ({ tokens: 50 }));
+    const small = Array.from({ length: 8_000 }, () => ({ tokens: 50 }));
     const late = (jitter: number) => (sentAt: number) => (sentAt < jitter ? jitter - sentAt : 0);
-    expect(refusals(0.02, small, late(jitterCovered(0.02)))).toBe(0);
-    expect(refusals(0.02, small, late(jitterCovered(0.02) + 50))).toBeGreaterThan(0);
+    expect(refusals(0.05, small, late(jitterCovered(0.05)))).toBe(0);
+    expect(refusals(0.05, small, late(jitterCovered(0.05) + 50))).toBeGreaterThan(0);
   });
 });

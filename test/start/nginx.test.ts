@@ -46,7 +46,7 @@ describe.skipIf(!hasNginx)(`a burst against limit_conn and limit_req of nginx${s
       name: 'nginx',
       tokensPerMinute: Number.MAX_SAFE_INTEGER,
       requestsPerMinute: REQUESTS_PER_MINUTE,
-      headroom: 0.02,
+      headroom: 0.05,
     });
     const streams = new CountingGate({ name: 'streams', capacity: CONCURRENCY });
     const outcomes = await outcomesOf(admitted(calls, chat, createAdmission(), { quota, streams }));

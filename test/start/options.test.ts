@@ -5,11 +5,11 @@ import { UsageError, readOptions } from '../../examples/start/options.js';
 describe('the options of npm start', () => {
   it('has a value for everything', () => {
     expect(readOptions([], {})).toEqual({
-      calls: 220,
+      calls: 200,
       tokensPerMinute: 600_000,
       requestsPerMinute: 180,
       concurrency: 16,
-      headroom: 0.02,
+      headroom: 0.05,
       seed: 1,
       model: 'gpt-5',
       bare: true,
@@ -43,14 +43,15 @@ describe('the options of npm start', () => {
   });
 
   it.each([
-    [['--calls', 'many'], '--calls is "many"; give a whole number from 1 up, for example --calls 220'],
-    [['--calls', '0'], '--calls is "0"; give a whole number from 1 up, for example --calls 220'],
-    [['--tpm', '1e6'], '--tpm is "1e6"; give a whole number from 1 up, for example --tpm 600000'],
-    [['--rpm', '2.5'], '--rpm is "2.5"; give a whole number from 1 up, for example --rpm 180'],
-    [['--concurrency='], '--concurrency is ""; give a whole number from 1 up, for example --concurrency 16'],
-    [['--seed=-1'], '--seed is "-1"; give a whole number from 0 up, for example --seed 1'],
-    [['--headroom', '2%'], '--headroom is "2%"; give a share from 0 to 0.9, for example --headroom 0.02 for 2 %'],
-    [['--headroom', '1'], '--headroom is "1"; give a share from 0 to 0.9, for example --headroom 0.02 for 2 %'],
+    [['--calls', 'many'], '--calls is "many"; give a whole number from 1 to 10000, for example --calls 200'],
+    [['--calls', '0'], '--calls is "0"; give a whole number from 1 to 10000, for example --calls 200'],
+    [['--calls', '10001'], '--calls is "10001"; give a whole number from 1 to 10000, for example --calls 200'],
+    [['--tpm', '1e6'], '--tpm is "1e6"; give a whole number from 1 to 1000000000, for example --tpm 600000'],
+    [['--rpm', '2.5'], '--rpm is "2.5"; give a whole number from 1 to 1000000000, for example --rpm 180'],
+    [['--concurrency='], '--concurrency is ""; give a whole number from 1 to 1000000000, for example --concurrency 16'],
+    [['--seed=-1'], '--seed is "-1"; give a whole number from 0 to 1000000000, for example --seed 1'],
+    [['--headroom', '2%'], '--headroom is "2%"; give a share from 0 to 0.9, for example --headroom 0.05 for 5 %'],
+    [['--headroom', '1'], '--headroom is "1"; give a share from 0 to 0.9, for example --headroom 0.05 for 5 %'],
     [
       ['--base-url', 'api.openai.com'],
       '--base-url is "api.openai.com"; give a whole address, for example --base-url https://api.openai.com/v1',
