@@ -170,6 +170,8 @@ export class Group implements Roots {
   #insert(found: Node | null, level: number, waiter: Waiter, owner: object): Node {
     const node = found === null ? new Node(owner) : found.owner === owner ? found : found.copy(owner);
     const index = (waiter.ask.slot >> (BITS * level)) & MASK;
+    // Where a node was emptied and forgotten, its successor starts in the middle.
+    while (node.slots.length < index) node.slots.push(null);
     node.slots[index] = level === 0 ? waiter : this.#insert((node.slots[index] ?? null) as Node | null, level - 1, waiter, owner);
     node.live += 1;
     const { weights } = waiter.ask.demand;
