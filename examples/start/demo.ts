@@ -52,7 +52,8 @@ async function perform(
   status: () => AdmissionStatus | null,
 ): Promise<Run> {
   const startedAt = performance.now();
-  const scene = (): Scene => ({ title, now: performance.now(), startedAt, calls: calls.length, board, status: status() });
+  const seen = { title, startedAt, calls: calls.length, board };
+  const scene = (): Scene => ({ ...seen, now: performance.now(), status: status() });
   const view = showLive(out, scene);
   try {
     await burst.forEach((end) => board.ended.push(end));

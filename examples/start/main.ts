@@ -1,4 +1,7 @@
-/** `npm start`: one burst of streaming chat calls, first bare, then through admission, and what each came to. */
+/**
+ * `npm start`: one burst of streaming chat calls, first bare, then through admission, and what each came to.
+ * What you would write yourself is in `burst.ts`; the rest is stage and lighting.
+ */
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeCalls } from './calls.js';
@@ -21,6 +24,8 @@ async function main(options: Options): Promise<number> {
   setMaxListeners(Infinity, interruption.signal);
   const stopped = (): boolean => interruption.signal.aborted;
   process.once('SIGINT', () => interruption.abort());
+  // Whoever read the pipe has left (`npm start | head`).
+  out.on('error', () => process.exit(EXIT.interrupted));
   const stage: Stage = { options, calls, out, interrupted: interruption.signal };
 
   out.write(`${opening(options, calls)}\n\n`);
@@ -47,11 +52,12 @@ async function aMinute({ out, interrupted }: Stage): Promise<void> {
 }
 
 function opening(options: Options, calls: readonly Call[]): string {
-  const { model, tokensPerMinute, requestsPerMinute, concurrency } = options;
+  const { model, concurrency } = options;
+  const [tokens, requests] = [count(options.tokensPerMinute), count(options.requestsPerMinute)];
   const demanded = calls.reduce((total, call) => total + call.tokens, 0);
   return [
-    `${count(calls.length)} streaming chat calls, ${count(demanded)} tokens in all, through the openai SDK without retries.`,
-    `${model} allows ${count(tokensPerMinute)} tokens and ${count(requestsPerMinute)} requests a minute, ${concurrency} calls at once.`,
+    `${count(calls.length)} streaming chat calls, ${count(demanded)} tokens in all, openai SDK without retries.`,
+    `${model} allows ${tokens} tokens and ${requests} requests a minute, and ${concurrency} calls at once.`,
   ].join('\n');
 }
 

@@ -49,8 +49,10 @@ const KNOWN = {
   help: { type: 'boolean' },
 } as const;
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** The options, or 'help' where that is what was asked for. */
-export function readOptions(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): Options | 'help' {
+export function readOptions(argv: readonly string[], env: Environment): Options | 'help' {
   const values = parse(argv);
   if (values.help) return 'help';
   swallowedByNpm(env);
@@ -97,7 +99,8 @@ function share(text: string | undefined): number {
 function providerOf(url: string | undefined, apiKey: string | undefined): Options['provider'] {
   if (url === undefined) return null;
   if (!/^https?:/.test(url) || !URL.canParse(url)) {
-    throw new UsageError(`--base-url is "${url}"; give a whole address, for example --base-url https://api.openai.com/v1`);
+    const remedy = 'give a whole address, for example --base-url https://api.openai.com/v1';
+    throw new UsageError(`--base-url is "${url}"; ${remedy}`);
   }
   if (!apiKey) {
     throw new UsageError('OPENAI_API_KEY is not set, and --base-url needs it; export the key, or leave --base-url out');
@@ -106,7 +109,7 @@ function providerOf(url: string | undefined, apiKey: string | undefined): Option
 }
 
 /** `npm start --calls 9`, without the `--` in between, hands the option to npm, which keeps it to itself. */
-function swallowedByNpm(env: Readonly<Record<string, string | undefined>>): void {
+function swallowedByNpm(env: Environment): void {
   for (const name of Object.keys(KNOWN)) {
     if (env[`npm_config_${name.replaceAll('-', '_')}`] !== undefined) {
       throw new UsageError(`npm kept --${name} to itself; write npm start -- --${name} …`);

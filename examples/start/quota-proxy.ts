@@ -1,4 +1,4 @@
-/** A small HTTP proxy that stands in for a provider's front door: it enforces a `Quota`, then passes the bytes through. */
+/** A small HTTP proxy in place of a provider's front door: it enforces a `Quota`, and passes the bytes through. */
 import { createServer, request } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -88,7 +88,7 @@ function refuse(answer: ServerResponse, { reason, message, retryAfterMs }: Refus
 /** What is no chat call costs its bytes; saying what is wrong with it is left to the upstream. */
 function costOf(body: Buffer): number {
   try {
-    return reservationOf(JSON.parse(body.toString()) as Parameters<typeof reservationOf>[0]);
+    return reservationOf(JSON.parse(body.toString()) as Record<string, unknown>);
   } catch {
     return Math.ceil(body.length / 4);
   }

@@ -1,4 +1,4 @@
-/** A provider's quota: requests and tokens per minute as buckets refilled continuously, and calls at once. Time is an argument. */
+/** A provider's quota: requests and tokens per minute, in buckets that refill all the time, and calls at once. */
 
 export interface Limits {
   readonly requestsPerMinute: number;
@@ -53,7 +53,7 @@ export class Bucket {
   }
 }
 
-/** Decides over each arrival as a provider does, and keeps the log that a report can trust. */
+/** Decides over each arrival as a provider does, and keeps the log that a report can trust. Time is an argument. */
 export class Quota {
   readonly log: Arrival[] = [];
   /** The most calls that ever ran at once. */
@@ -123,7 +123,7 @@ function tooFast(reason: Reason, what: string, wait: number): Refusal {
 }
 
 /** What OpenAI sets aside for a chat call on arrival: a quarter of a token per byte, and room for the whole answer. */
-export function reservationOf(body: { messages?: unknown; max_tokens?: unknown; max_completion_tokens?: unknown }): number {
+export function reservationOf(body: Record<string, unknown>): number {
   const prompt = Math.ceil(Buffer.byteLength(JSON.stringify(body.messages ?? [])) / 4);
   return prompt + (Number(body.max_completion_tokens ?? body.max_tokens ?? 0) || 0);
 }

@@ -1,4 +1,4 @@
-/** The table at the end, and whether the promise was kept. Every figure about the quota comes from the quota's own log. */
+/** The table at the end, and whether the promise was kept. What concerns the quota comes from the quota's own log. */
 import type { Ended } from './chat.js';
 import type { Arrival, Limits, Reason } from './quota.js';
 import { count, percent, seconds } from './text.js';
@@ -59,11 +59,12 @@ export function verdictOn(run: Run): Verdict {
   if (completed < run.ended.length || limited > 0) return { kept: false, line: `Broken: ${counts}.` };
   const [binding] = (Object.entries(least) as [Reason, number][]).reduce((a, b) => (b[1] > a[1] ? b : a));
   if (binding === 'concurrency') {
-    return { kept: true, line: `Kept: ${counts}; calls at once were the limit, so the budget per minute was never needed.` };
+    return { kept: true, line: `Kept: ${counts}; calls at once were the limit, not the budget per minute.` };
   }
   const kept = used[binding] >= 0.9;
-  const best = `at best ${seconds(least[binding])} under this quota`;
-  return { kept, line: `${kept ? 'Kept' : 'Broken'}: ${counts}, at ${percent(used[binding])} of the ${binding} allowed (${best}).` };
+  const share = `${percent(used[binding])} of the ${binding} allowed`;
+  const best = `this quota allows it in ${seconds(least[binding])} at best`;
+  return { kept, line: `${kept ? 'Kept' : 'Broken'}: ${counts}, at ${share}; ${best}.` };
 }
 
 /**

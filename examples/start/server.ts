@@ -1,4 +1,4 @@
-/** An OpenAI-compatible model server on loopback: it streams made-up answers at a human pace, and has no limits at all. */
+/** An OpenAI-compatible model server on loopback: it streams made-up answers at a human pace, and has no limits. */
 import { LLMock } from '@copilotkit/aimock';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seeded } from './calls.js';
@@ -8,7 +8,8 @@ export interface ModelServer {
   close(): Promise<void>;
 }
 
-const WORDS = 'wait holding nothing then take all of it or none and give it back before anyone hears that you are done'.split(' ');
+const ANSWER = 'wait holding nothing then take all of it or none and give it back before anyone hears you are done';
+const WORDS = ANSWER.split(' ');
 
 export async function startModelServer(seed: number): Promise<ModelServer> {
   const random = seeded(seed);

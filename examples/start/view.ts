@@ -1,4 +1,4 @@
-/** The live view: who is streaming, who waits, for what and until when. Redrawn on a terminal, one line a second elsewhere. */
+/** The live view: who is in flight, who waits for what and until when. Redrawn on a terminal; else a line a second. */
 import type { AdmissionStatus, WaiterView } from 'rx-admission';
 import type { Call } from './calls.js';
 import type { Board, InFlight } from './chat.js';
@@ -68,13 +68,14 @@ export function summary({ title, now, startedAt, board, status }: Scene): string
 /** Within `height` lines: the counts, the accounts, then those in flight beside those who wait. */
 export function frame(scene: Scene, height: number): string[] {
   const { now, board, calls, status } = scene;
-  const accounts = (status?.accounts ?? []).map(
-    ({ name, capacity, inUse }) => `  ${name.padEnd(8)} ${bar(inUse / capacity, 24)} ${count(inUse)} of ${count(capacity)}`,
+  const accounts = (status?.accounts ?? []).map(({ name, capacity, inUse }) =>
+    [' ', name.padEnd(8), bar(inUse / capacity, 24), `${count(inUse)} of ${count(capacity)}`].join(' '),
   );
   const top = [summary(scene), bar(board.ended.length / calls, 60), '', ...accounts, ''];
-  const left = ['in flight', ...board.inFlight].map((entry) => (typeof entry === 'string' ? entry : flying(...entry, now)));
-  const right = (status?.waiters ?? []).map((waiter) => `${waiter.place}. ${waiting(waiter, status?.at ?? 0)}`);
-  if (right.length > 0) right.unshift('waiting');
+  const left = ['in flight', ...[...board.inFlight].map(([call, flight]) => flying(call, flight, now))];
+  const waiters = status?.waiters ?? [];
+  const right = waiters.map((waiter) => `${waiter.place}. ${waiting(waiter, status?.at ?? 0)}`);
+  if (waiters.length > 0) right.unshift('waiting');
   const rows = Math.min(height - top.length, Math.max(left.length, right.length), 17);
   return [
     ...top,

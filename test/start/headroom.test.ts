@@ -1,9 +1,9 @@
 /**
- * How much headroom buys silence: our bucket and the provider's, with calls of jittered latency in between, in plain numbers.
+ * How much headroom buys silence: our bucket and the provider's, with calls of jittered latency in between.
  *
- * Ours lets in at most (1 - h)(B + r L) in any stretch of length L. What the provider sees arrive in such a stretch was let
- * in during L + J, where J is the jitter, so that (1 - h)(B + r (L + J)) <= B + r L is enough; the worst is L = 0, and with
- * a minute's worth for B it asks for J <= h / (1 - h) minutes.
+ * Ours lets in at most (1 - h)(B + r L) in any stretch of length L. What the provider sees arrive in such a stretch was
+ * let in during L + J, where J is the jitter, so that (1 - h)(B + r (L + J)) <= B + r L is enough. The worst is L = 0,
+ * and with a minute's worth for B it asks for J <= h / (1 - h) minutes.
  */
 import { TokenBucket } from 'rx-admission';
 import { describe, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ import { jitterCovered } from '../../examples/start/report.js';
 
 const limits = { tokensPerMinute: 600_000, requestsPerMinute: 6_000, concurrency: Infinity };
 
-/** The refusals at the provider when each call is sent the moment our bucket lets it go, and arrives `latency` later. */
+/** The provider's refusals when each call is sent the moment our bucket lets it go, and arrives `latency` later. */
 function refusals(headroom: number, calls: readonly { tokens: number }[], latency: (sentAt: number) => number): number {
   const bucket = new TokenBucket({ name: 'gpt-5', ...limits, headroom });
   let now = 0;

@@ -22,7 +22,8 @@ export async function startNginx(options: NginxOptions): Promise<{ url: string; 
   const prefix = await mkdtemp(join(tmpdir(), 'rx-admission-nginx-'));
   const port = await freePort();
   await writeFile(join(prefix, 'nginx.conf'), config(port, options));
-  const child = spawn('nginx', ['-p', prefix, '-c', 'nginx.conf', '-e', 'stderr'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const argv = ['-p', prefix, '-c', 'nginx.conf', '-e', 'stderr'];
+  const child = spawn('nginx', argv, { env, stdio: ['ignore', 'ignore', 'pipe'] });
   let complaint = '';
   child.stderr.on('data', (text: Buffer) => (complaint += text.toString()));
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
@@ -41,7 +42,7 @@ export async function startNginx(options: NginxOptions): Promise<{ url: string; 
   };
 }
 
-/** One worker, so that a place is free before its caller hears the end; `burst` makes `limit_req` a bucket of one minute. */
+/** One worker: a place is free before its caller hears the end. `burst` makes `limit_req` a bucket of one minute. */
 const config = (port: number, { upstream, concurrency, requestsPerMinute }: NginxOptions): string => `
 daemon off;
 worker_processes 1;
@@ -50,7 +51,8 @@ pid nginx.pid;
 events { worker_connections 1024; }
 http {
   access_log off;
-  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+  client_body_temp_path body; proxy_temp_path proxy;
+  fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
   limit_conn_zone $server_name zone=places:1m;
   limit_req_zone $server_name zone=pace:1m rate=${requestsPerMinute}r/m;
   limit_conn_status 429;
@@ -69,7 +71,7 @@ http {
     }
     location @limited {
       default_type application/json;
-      return 429 '{"error":{"message":"Rate limit reached.","type":"requests","param":null,"code":"rate_limit_exceeded"}}';
+      return 429 '{"error":{"message":"Too fast.","type":"requests","param":null,"code":"rate_limit_exceeded"}}';
     }
   }
 }

@@ -55,7 +55,8 @@ describe('the figures of a run', () => {
   });
 
   it('are zero where nothing was let in', () => {
-    expect(figuresOf(run([end({ outcome: 'limited' })], [{ at: 5, tokens: 1, refused: 'tokens' }])).used.tokens).toBe(0);
+    const refused = run([end({ outcome: 'limited' })], [{ at: 5, tokens: 1, refused: 'tokens' }]);
+    expect(figuresOf(refused).used).toEqual({ tokens: 0, requests: 0 });
   });
 });
 
@@ -63,7 +64,7 @@ describe('the verdict', () => {
   it('is kept with no 429, everything completed and 90 % of the binding limit', () => {
     expect(verdictOn(seven(10_000))).toEqual({
       kept: true,
-      line: 'Kept: 7 of 7 completed, 0 429s, at 100.0 % of the tokens allowed (at best 10.0 s under this quota).',
+      line: 'Kept: 7 of 7 completed, 0 429s, at 100.0 % of the tokens allowed; this quota allows it in 10.0 s at best.',
     });
   });
 
@@ -97,8 +98,8 @@ describe('the table', () => {
         { at: 0, tokens: 1_000, refused: 'concurrency' },
       ],
     );
-    const lines = table([{ ...bare, title: 'bare' }, seven(10_000)]).split('\n').map((line) => line.trim().replace(/ {2,}/g, ' | '));
-    expect(lines).toEqual([
+    const lines = table([{ ...bare, title: 'bare' }, seven(10_000)]).split('\n');
+    expect(lines.map((line) => line.trim().replace(/ {2,}/g, ' | '))).toEqual([
       'bare | admitted',
       'completed | 1 of 3 | 7 of 7',
       '429s | 2 | 0',
@@ -118,13 +119,15 @@ describe('the table', () => {
 
   it('names each other failure once', () => {
     const failed = (detail: string): Ended => end({ outcome: 'failed', detail });
-    expect(failuresOf([run([failed('no route'), failed('no route'), failed('cut'), end()], [])])).toEqual(['no route', 'cut']);
+    const ended = [failed('no route'), failed('no route'), failed('cut'), end()];
+    expect(failuresOf([run(ended, [])])).toEqual(['no route', 'cut']);
   });
 });
 
 describe('quantile', () => {
   it('answers the least value that the share does not exceed', () => {
     const sorted = Array.from({ length: 20 }, (_, i) => i + 1);
-    expect([quantile(sorted, 0.5), quantile(sorted, 0.95), quantile(sorted, 1), quantile([], 0.5)]).toEqual([10, 19, 20, 0]);
+    expect([0.5, 0.95, 1].map((share) => quantile(sorted, share))).toEqual([10, 19, 20]);
+    expect(quantile([], 0.5)).toBe(0);
   });
 });

@@ -8,7 +8,7 @@ import type { Scene } from '../../examples/start/view.js';
 
 const calls = [1, 2, 3, 4].map((id) => ({ id, messages: [], maxTokens: 0, tokens: 3_000 }));
 
-/** Two of four calls are in flight through one gate of two; a bucket of 9,000 has a third to spare, but no place is free. */
+/** Two of four calls are in flight: a bucket of 9,000 has room for a third, but no place is free. */
 function scene(capacity = 2): Scene {
   const quota = new TokenBucket({ name: 'gpt-5', tokensPerMinute: 9_000, requestsPerMinute: 9 });
   const streams = new CountingGate({ name: 'streams', capacity });
