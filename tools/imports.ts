@@ -7,7 +7,7 @@ import { importsOf, type Import } from './module-imports.js';
 const LAYERS: readonly (readonly [layer: string, files: RegExp])[] = [
   ['ground', /^src\/(?:platform\/.+|errors|clock|log)\.ts$/],
   ['contract', /^src\/(?:accounts\/(?:account|statuses|upstream-failure)|demand|events)\.ts$/],
-  ['fold', /^src\/evaluator\/(?:queue|line|holding|attempt|pass|settle|turn|evaluate)\.ts$/],
+  ['fold', /^src\/evaluator\/(?!evaluator|inbox|ledger)[^/]+\.ts$/],
   ['accounts', /^src\/accounts\/[^/]+\.ts$/],
   ['evaluator', /^src\/evaluator\/[^/]+\.ts$/],
   ['admission', /^src\/(?!index)[^/]+\.ts$/],
@@ -24,7 +24,7 @@ const ON_PUBLIC_SURFACE: readonly (readonly [folder: RegExp, sees: RegExp])[] = 
 
 /** Free of RxJS, themselves and in whatever they load, so that a binding for another RxJS is one new file. */
 const WITHOUT_RXJS =
-  /^src\/(?:evaluator\/(?:queue|line|holding|attempt|pass|settle|turn|evaluate)|accounts\/(?:circuit|level|memory-pacing|rate-limit-info|stamps|statuses|throttle|upstream-failure|validation))\.ts$/;
+  /^src\/(?:evaluator\/(?!evaluator|inbox|ledger)[^/]+|accounts\/(?:circuit|level|memory-pacing|rate-limit-info|stamps|statuses|throttle|upstream-failure|validation))\.ts$/;
 
 /** Readers copy these, so they use what readers have. */
 const LIKE_A_USER = /^(?:examples|marbles|bench)\//;
