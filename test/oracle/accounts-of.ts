@@ -2,13 +2,14 @@
 import type { Random } from './random.js';
 import type { AccountSpec, Mode } from '../conformance/given.js';
 
-export type Theme = 'mixed' | 'line' | 'memory' | 'bucket' | 'window' | 'doubles' | 'calls';
+export type Theme = 'mixed' | 'line' | 'deep' | 'memory' | 'bucket' | 'window' | 'doubles' | 'calls';
 
 export const MODES: readonly Mode[] = ['fits', 'short', 'takeFails', 'refuse', 'broken', 'takeBroken', 'deadlineBroken'];
 
 /** How many of a kind there are at most. */
 const MOST: Readonly<Record<Theme, { gates: number; buckets: number; windows: number; doubles: number }>> = {
   mixed: { gates: 3, buckets: 2, windows: 1, doubles: 2 },
+  deep: { gates: 2, buckets: 1, windows: 1, doubles: 1 },
   line: { gates: 3, buckets: 1, windows: 0, doubles: 0 },
   memory: { gates: 2, buckets: 1, windows: 1, doubles: 1 },
   bucket: { gates: 1, buckets: 3, windows: 0, doubles: 1 },
@@ -21,7 +22,7 @@ export function randomAccounts(random: Random, theme: Theme): ReadonlyMap<string
   const most = MOST[theme];
   const accounts = new Map<string, AccountSpec>();
   for (let n = random.whole(most.gates > 1 ? 1 : 0, most.gates), i = 0; i < n; i += 1) {
-    accounts.set(`g${i}`, { kind: 'gate', capacity: random.of([1, 1, 2, 2, 3, 5, 8, 20]) });
+    accounts.set(`g${i}`, { kind: 'gate', capacity: random.of(theme === 'deep' ? [5, 20, 100] : [1, 1, 2, 2, 3, 5, 8, 20]) });
   }
   for (let n = random.whole(theme === 'bucket' ? 1 : 0, most.buckets), i = 0; i < n; i += 1) accounts.set(`m${i}`, bucket(random));
   for (let n = random.whole(theme === 'window' ? 1 : 0, most.windows), i = 0; i < n; i += 1) {

@@ -8,7 +8,7 @@ import { checksOf } from '../conformance/checks.js';
 import type { AccountSpec, Given } from '../conformance/given.js';
 import type { Action, Method, Step } from '../conformance/steps.js';
 
-type Kind = Action['kind'] | 'burst' | 'cancelledBefore';
+type Kind = Action['kind'] | 'burst' | 'flood' | 'cancelledBefore';
 type Weights = Partial<Record<Kind, number>>;
 
 const USUAL: Weights = {
@@ -35,6 +35,8 @@ const USUAL: Weights = {
 const BY_THEME: Readonly<Record<Theme, Weights>> = {
   mixed: USUAL,
   line: { ...USUAL, arrive: 40, burst: 4, release: 25, unsubscribe: 6, abortContext: 6, heap: 0.5, call: 0.5 },
+  // So many that the line is more than a few waiters wide, and half of them leave in any order.
+  deep: { ...USUAL, arrive: 20, flood: 5, burst: 3, release: 30, unsubscribe: 22, abortContext: 8, heap: 0.3, set: 1, wake: 3, call: 0.5, stop: 0.1 },
   memory: { ...USUAL, heap: 22, release: 16, call: 3, advance: 8, wake: 4 },
   bucket: { ...USUAL, setConfig: 8, '429': 8, success: 8, backpressure: 3, rollback: 8 },
   window: { ...USUAL, '429': 16, success: 10, advisory: 3, rollback: 9, advance: 8 },
@@ -42,7 +44,7 @@ const BY_THEME: Readonly<Record<Theme, Weights>> = {
   calls: { ...USUAL, call: 40 },
 };
 
-const THEMES: readonly Theme[] = ['mixed', 'mixed', 'line', 'memory', 'memory', 'bucket', 'window', 'window', 'doubles', 'calls'];
+const THEMES: readonly Theme[] = ['mixed', 'mixed', 'line', 'deep', 'memory', 'memory', 'bucket', 'window', 'window', 'doubles', 'calls'];
 
 const HEAPS = [0.3, 0.5, 0.7, 0.79, 0.8, 0.81, 0.82, 0.85, 0.88, 0.89, 0.899, 0.9, 0.901, 0.92, 0.94, 0.949, 0.95, 0.96, 0.99];
 
@@ -103,6 +105,10 @@ class Generator {
 
   #do(t: number, kind: Kind): void {
     this.#world.advanceTo(t);
+    if (kind === 'flood') {
+      for (let left = this.random.whole(10, 60); left > 0; left -= 1) this.#do(this.#world.now, 'arrive');
+      return;
+    }
     const step = this.#action(kind);
     if (!step) return;
     if (kind === 'cancelledBefore' && step.kind === 'arrive') this.#step({ t, kind: 'abortContext', job: step.jobs[0] ?? '' });
@@ -115,7 +121,7 @@ class Generator {
     this.#ask(step);
   }
 
-  #action(kind: Kind): Action | null {
+  #action(kind: Exclude<Kind, 'flood'>): Action | null {
     const { random } = this;
     switch (kind) {
       case 'arrive':

@@ -1,6 +1,6 @@
 /** The model's side of a scenario: what must come of it, in the words of a scenario file. */
 import { ModelWorld } from './world.js';
-import type { ModelEvent } from './line.js';
+import type { ModelEvent } from './books.js';
 import type { Check } from '../conformance/checks.js';
 import type { Given } from '../conformance/given.js';
 import type { Step } from '../conformance/steps.js';
@@ -40,7 +40,7 @@ export function outcomeOf(given: Given, steps: readonly Step[], checks: readonly
     grantedAt: Object.fromEntries(arrived.flatMap((job) => (line.grants.has(job) ? [[job, line.grants.get(job)?.at ?? NaN]] : []))),
     failed: Object.fromEntries(arrived.flatMap((job) => (line.ended.has(job) ? [[job, line.ended.get(job) ?? {}]] : []))),
     stillParked: arrived.filter(waits),
-    events: line.events.map(lineOf),
+    events: line.books.events.map(lineOf),
     answers,
   };
 }

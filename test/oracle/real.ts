@@ -1,5 +1,5 @@
 /** The other side: the same trace against the real admission, through the runner, and every field of every event besides. */
-import type { ModelEvent } from './line.js';
+import type { ModelEvent } from './books.js';
 import { expected } from './expectation.js';
 import type { Trace } from './trace.js';
 import { ask } from '../conformance/ask.js';
@@ -15,7 +15,7 @@ export function differences(trace: Trace): readonly string[] {
   if (complaints.length > 0) return complaints;
   const events = silently(() => eventsOf(trace));
   for (const [index, event] of events.entries()) {
-    const wanted = outcome.world.line.events[index];
+    const wanted = outcome.world.line.books.events[index];
     const apart = wanted ? fieldsApart(wanted, event) : 'the model has no such event';
     if (apart !== null) return [`event ${index} (${event.at} ${event.type} ${event.account} ${String(event.job)}): ${apart}`];
   }
@@ -30,7 +30,7 @@ function eventsOf({ given, steps, askings }: Trace): readonly AdmissionEvent[] {
   const checkUpTo = (step: number): void => {
     for (let check = checks[0]; check?.when && check.when.after <= step; check = checks[0]) {
       checks.shift();
-      world.clock.advanceTo(check.when?.t ?? NaN);
+      world.clock.advanceTo(check.when.t);
       for (const { question } of check.asks) if (question.kind !== 'answer') ask(question, world);
     }
   };
