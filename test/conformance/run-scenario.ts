@@ -39,7 +39,7 @@ function idOf(value: unknown): string {
 }
 
 /** Runs it: the first difference of each part, nothing when all is as it must be. */
-export function complaintsOf(scenario: Running): readonly string[] {
+function complaintsOf(scenario: Running): readonly string[] {
   const { result, defects } = withDefectsHeard(() => complaintsOfRun(scenario));
   const { failed: expected } = scenario.expect;
   if (expected === null) return result;
