@@ -60,7 +60,8 @@ export function curve(ratio: number): number {
 export function penaltyNow(pacing: Pacing): number {
   const before = pacing.floors[1];
   if (before === undefined) return pacing.penalty;
-  const points = 100 * (pacing.floor - before);
+  // Points of a hundred: 0.82 - 0.89 is seven of them, whatever the last bit says.
+  const points = Math.round(100 * (pacing.floor - before) * 1e9) / 1e9;
   return Math.min(PENALTY_MAX, Math.max(1, pacing.penalty * 2 ** points));
 }
 

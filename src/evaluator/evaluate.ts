@@ -7,7 +7,7 @@ import type { Demand } from '../demand.js';
 import { RefusedError, QueueFullError, type AdmissionError, type RefusalReason } from '../errors.js';
 import { Defect } from './attempt.js';
 import { Line, type Asking, type Waiter } from './line.js';
-import { search, type Pass } from './pass.js';
+import { search, tell, type Pass } from './pass.js';
 import { giveBack, type Settlement } from './settle.js';
 import { Turn, type Books } from './turn.js';
 
@@ -55,9 +55,14 @@ export function evaluate(state: LineState, change: Dated, books: Books, pass: Pa
   try {
     return { state: after(state, change, turn, pass), turn };
   } catch (error) {
+    // A newcomer that a defect caught between being asked and being placed must hear of it too.
+    if (change.type === 'arrived' && isUndecided(change.waiter.ask, state.line, turn)) state.line.append(change.waiter);
     return { state: closedByDefect(state, error, turn), turn };
   }
 }
+
+const isUndecided = (ask: Asking, line: Line, turn: Turn): boolean =>
+  line.waiterOf(ask) === null && !turn.effects.some((effect) => effect.kind !== 'event' && effect.ask === ask);
 
 function after(state: LineState, change: Dated, turn: Turn, pass: Pass): LineState {
   switch (change.type) {
@@ -82,28 +87,38 @@ function after(state: LineState, change: Dated, turn: Turn, pass: Pass): LineSta
   }
 }
 
-/** A pass, and another at once when a deadline is due already; a third would ask the same questions again. */
 function passed(state: LineState, turn: Turn, pass: Pass): LineState {
   if (state.phase !== 'open') return state;
   const { line } = state;
   if (line.size === 0) return { ...state, nextDeadline: null };
-  let nextDeadline = pass(line, turn);
-  if (nextDeadline !== null && nextDeadline <= turn.at) nextDeadline = pass(line, turn);
-  return { ...state, nextDeadline };
+  return dueAtOnce({ ...state, nextDeadline: pass(line, turn) }, turn, pass);
+}
+
+/** Another pass at once when a deadline is due already; a third would ask the same questions again. */
+function dueAtOnce(state: LineState, turn: Turn, pass: Pass): LineState {
+  if (state.nextDeadline === null || state.nextDeadline > turn.at) return state;
+  return { ...state, nextDeadline: pass(state.line, turn) };
 }
 
 function arrived(state: LineState, waiter: Waiter, turn: Turn, pass: Pass): LineState {
   const { maxWaiters, overflow } = turn.books;
   const { line } = state;
-  line.append(waiter);
-  const next = passed(state, turn, pass);
-  if (line.size <= maxWaiters) return next;
+  const before = passed(state, turn, pass);
+  // Last in line, so asked last; whoever goes beside the head may have made others short.
+  const answered = state.phase === 'open' ? tell(waiter, line.head, turn) : waiter;
+  if (answered === null) return passed(before, turn, pass);
+  line.append(answered);
+  const next = { ...before, nextDeadline: sooner(before.nextDeadline, answered.deadline) };
+  if (line.size <= maxWaiters) return dueAtOnce(next, turn, pass);
   const outcast = overflow === 'reject' ? line.waiterOf(waiter.ask) : line.head;
   if (outcast === null) return next;
   // The one in excess may have been the head: those it held back go now.
   leaves(line, outcast, new QueueFullError(maxWaiters), 'overflow', turn);
   return passed(next, turn, pass);
 }
+
+const sooner = (one: number | null, other: number | null): number | null =>
+  one === null || (other !== null && other < one) ? other : one;
 
 /** Those of `asks` who wait leave, in arrival order. */
 function without(

@@ -35,14 +35,27 @@ class Node {
   }
 }
 
-/** What fits on one account beside the head's reservation, as of a stamp of the line. */
-export interface Bounds {
-  /** The greatest amount that fits now. */
-  room: number;
-  /** The greatest amount that can ever fit. */
-  most: number;
-  /** The account turns everyone away. */
-  refuses: boolean;
+/** What fits on one account beside the head's reservation, as of a stamp of the line. Asked when first needed, as a walk asks. */
+export class Bounds {
+  #room: number | null = null;
+
+  constructor(
+    /** The greatest amount that can ever fit. */
+    readonly most: number,
+    readonly ask: () => number,
+  ) {}
+
+  /** The greatest amount that fits now; not a number while the account turns everyone away. */
+  get room(): number {
+    if (this.#room === null) {
+      try {
+        this.#room = this.ask();
+      } catch {
+        this.#room = NaN;
+      }
+    }
+    return this.#room;
+  }
 }
 
 /** A tree as somebody was handed it. */
@@ -272,7 +285,7 @@ export class Group implements Roots {
       const bound = bounds[place];
       const amount = weights[place] ?? 0;
       if (bound === undefined) continue;
-      if (bound.refuses || amount > bound.most || this.#unmarked(waiter, place) > bound.room) return true;
+      if (amount > bound.most || Number.isNaN(bound.room) || this.#unmarked(waiter, place) > bound.room) return true;
       if (amount > bound.room) fits = false;
     }
     return fits;
@@ -310,7 +323,7 @@ function mayChange(
   for (let place = 0; place < bounds.length; place += 1) {
     const bound = bounds[place];
     if (bound === undefined) continue;
-    if (bound.refuses || (greatest[place] ?? 0) > bound.most || (unmarked[place] ?? 0) > bound.room) return true;
+    if ((greatest[place] ?? 0) > bound.most || Number.isNaN(bound.room) || (unmarked[place] ?? 0) > bound.room) return true;
     if ((least[place] ?? 0) > bound.room) fits = false;
   }
   return fits;

@@ -11,7 +11,7 @@
  * leaving, so they are, over and over, the first in arrival order who fits, falls newly short, or is refused.
  */
 import { attempt, reservedOn } from './attempt.js';
-import type { Bounds, Group } from './group.js';
+import { Bounds, type Group } from './group.js';
 import { newcomer, type Asking, type Line, type Waiter } from './line.js';
 import type { Turn } from './turn.js';
 
@@ -27,7 +27,7 @@ function judge(line: Line, waiter: Waiter, turn: Turn): boolean {
 }
 
 /** The waiter as it waits on; null when it left. */
-function tell(waiter: Waiter, head: Waiter | null, turn: Turn): Waiter | null {
+export function tell(waiter: Waiter, head: Waiter | null, turn: Turn): Waiter | null {
   const verdict = attempt(waiter, head, turn);
   const stays = verdict.kind === 'held' && verdict.waiter.onMemory;
   if (stays !== waiter.onMemory) turn.books.ledger.onMemory += stays ? 1 : -1;
@@ -107,15 +107,10 @@ function visitFollowers(line: Line, head: Waiter, turn: Turn): 'one' | 'nobody' 
 
 /** What fits on each account of the group beside the head's reservation. */
 function boundsOf(line: Line, group: Group, head: Waiter, turn: Turn): readonly Bounds[] {
-  return group.boundsAt(line.stamp, (account) => {
-    const bounds: Bounds = { room: -Infinity, most: account.capacity, refuses: false };
-    try {
-      bounds.room = account.room?.(reservedOn(head, account), turn.at) ?? -Infinity;
-    } catch {
-      bounds.refuses = true;
-    }
-    return bounds;
-  });
+  return group.boundsAt(
+    line.stamp,
+    (account) => new Bounds(account.capacity, () => account.room?.(reservedOn(head, account), turn.at) ?? -Infinity),
+  );
 }
 
 /** Everyone was asked: each knows its own deadline. */
