@@ -86,14 +86,14 @@ describe('npm start', () => {
   }, PATIENCE);
 
   it('asks another provider when told where, without the bare run', async () => {
-    const { code, stdout } = await withProvider(4, (url) => start(`--base-url ${url} --calls 8 --concurrency 4`.split(' ')));
+    const { code, stdout } = await withProvider(4, '--calls 8 --concurrency 4');
     expect(cells(stdout, '')).toEqual(['admitted']);
     expect(cells(stdout, 'completed')).toEqual(['8 of 8']);
     expect(code).toBe(0);
   }, PATIENCE);
 
   it('says so and fails when the promise is broken', async () => {
-    const { code, stdout } = await withProvider(1, (url) => start(`--base-url ${url} --calls 8 --concurrency 8`.split(' ')));
+    const { code, stdout } = await withProvider(1, '--calls 8 --concurrency 8');
     expect(stdout).toMatch(/^Broken: \d of 8 completed, \d 429s\.$/m);
     expect(code).toBe(1);
   }, PATIENCE);
@@ -148,12 +148,13 @@ function cells(stdout: string, label: string): string[] {
   return row?.slice(24).trim().split(/ {2,}/) ?? [];
 }
 
-async function withProvider(concurrency: number, use: (url: string) => Promise<Ending>): Promise<Ending> {
+/** Runs it against a provider of the test's own. */
+async function withProvider(concurrency: number, options: string): Promise<Ending> {
   const model = await startModelServer(1);
   const quota = new Quota({ tokensPerMinute: 600_000, requestsPerMinute: 180, concurrency });
   const proxy = await startQuotaProxy({ upstream: model.url, quota });
   try {
-    return await use(`${proxy.url}/v1`);
+    return await start(['--base-url', `${proxy.url}/v1`, ...options.split(' ')]);
   } finally {
     await proxy.close();
     await model.close();
