@@ -15,7 +15,8 @@ import { nonNegative } from './accounts/validation.js';
 import { admitFrom, type Admit, type AdmitOptions, type DemandOf, type Ending } from './admit.js';
 import { monotonicScheduler } from './clock.js';
 import type { Demand } from './demand.js';
-import { Desk, type AskOptions } from './desk.js';
+import type { AskOptions } from './ask.js';
+import { Desk } from './desk.js';
 import { drainDesk, type DrainOptions, type DrainReport } from './drain.js';
 import { eachOf, type EachOptions, type Pullable } from './each.js';
 import { handedOut, type QueueState } from './evaluator/evaluate.js';
@@ -202,8 +203,8 @@ export class Admission {
    *
    * @throws AdmissionError when the demand is refused for good or for now, or admission has stopped.
    */
-  tryAcquire(demand: Demand): Grant | null {
-    return this.#desk.tryAsk(demand);
+  tryAcquire(demand: Demand, { job }: Pick<AskOptions, 'job'> = {}): Grant | null {
+    return this.#desk.tryAsk(demand, job);
   }
 
   /**

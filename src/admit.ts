@@ -2,7 +2,8 @@
 import { Observable, Subscriber, type ObservableInput, type ObservedValueOf, type OperatorFunction } from 'rxjs';
 import type { Demand } from './demand.js';
 import type { AdmissionError } from './errors.js';
-import type { AskOptions, Desk } from './desk.js';
+import type { AskOptions } from './ask.js';
+import type { Desk } from './desk.js';
 import type { Outcome } from './evaluator/settle.js';
 import type { Grant } from './grant.js';
 import { isPromiseLike } from './inner.js';

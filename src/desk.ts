@@ -3,43 +3,25 @@ import { Subject, type Observable, type SchedulerLike } from 'rxjs';
 import type { AnyAccount } from './accounts/account.js';
 import type { HttpGate } from './accounts/counting-gate.js';
 import type { MemoryGate } from './accounts/memory-gate.js';
-import { Alarms, bindClock, type Alarm } from './clock.js';
+import { nonNegative } from './accounts/validation.js';
+import { Ask, type AskOptions, type Consumer } from './ask.js';
+import { Alarms, bindClock } from './clock.js';
 import { connected, Demand } from './demand.js';
 import { CancelledError, StoppedError, WaitTimeoutError, type AdmissionError } from './errors.js';
+import { Held, type Asking } from './evaluator/ask.js';
 import { attempt, combined, shortOf } from './evaluator/attempt.js';
 import { nobodyWaits, type Decision, type LineState } from './evaluator/evaluate.js';
 import { Evaluator } from './evaluator/evaluator.js';
-import type { Group } from './evaluator/group.js';
-import type { Holding } from './evaluator/holding.js';
 import { assertOutsideFold, foldWith, Ledger } from './evaluator/ledger.js';
-import { newcomer, type Asking, type Waiter } from './evaluator/line.js';
 import { inline } from './evaluator/pass.js';
 import { giveBack, type Outcome, type Settlement, type Verb } from './evaluator/settle.js';
 import { PassingTurn, Turn, type Books, type Effect } from './evaluator/turn.js';
+import { newcomer, type Waiter } from './evaluator/waiter.js';
 import type { AdmissionEvent } from './events.js';
-import { chargeHolding, Grant, type Settler } from './grant.js';
+import { chargeAsk, Grant, type Settler } from './grant.js';
 import { Outbox } from './outbox.js';
 import { Signals } from './signals.js';
-import { nonNegative } from './accounts/validation.js';
-import { currentContext, type Context } from '#platform';
-
-/** Options of one ask. */
-export interface AskOptions {
-  /** Aborted: the ask leaves at once, a running call sees `grant.signal` abort. Aborted already: refused, charged nothing. */
-  readonly signal?: AbortSignal | undefined;
-  /** ms to wait at most; then `WaitTimeoutError`. Never cuts a running call. */
-  readonly maxWait?: number | undefined;
-  /** An instant of `admission.now()`: the wait ends there, and so does the work's budget (`grant.remaining()`). */
-  readonly deadline?: number | undefined;
-  /** A label or snapshot that every event, status and grant carries. */
-  readonly job?: unknown;
-}
-
-/** Who asks: it gets exactly one of the two, unless it withdraws. */
-export interface Consumer {
-  granted(grant: Grant): void;
-  refused(error: AdmissionError): void;
-}
+import { currentContext } from '#platform';
 
 export interface DeskOptions {
   readonly scheduler: SchedulerLike;
@@ -49,49 +31,33 @@ export interface DeskOptions {
   readonly overflow: 'reject' | 'drop-oldest';
 }
 
-/** One ask from asking until its grant is settled. */
-export class Ask implements Asking {
-  /** `landed`: granted and debited, not yet handed over. */
-  stage: 'waiting' | 'landed' | 'delivered' | 'over' = 'waiting';
-  holding: Holding | null = null;
-  arrival = -1;
-  group: Group | null = null;
-  slot = -1;
-  alarm: Alarm | null = null;
-  /** Taken when the delivery cannot happen inside the ask itself. */
-  context: Context | null = null;
-
-  constructor(
-    readonly demand: Demand,
-    readonly askedAt: number,
-    readonly job: unknown,
-    readonly options: AskOptions,
-    readonly consumer: Consumer,
-  ) {}
-}
-
 export class Desk implements Settler {
   readonly events$: Observable<AdmissionEvent>;
   /** Something changed that a status shows. */
   readonly changes$: Observable<void>;
   readonly alarms: Alarms;
   readonly ledger: Ledger;
-  readonly holdings = new Set<Holding>();
+  readonly held = new Held();
+  readonly memory: MemoryGate | null;
   readonly #events = new Subject<AdmissionEvent>();
   readonly #changes = new Subject<void>();
-  readonly #options: DeskOptions;
+  readonly #scheduler: SchedulerLike;
+  readonly #http: HttpGate | undefined;
   readonly #books: Books;
   readonly #evaluator: Evaluator;
   readonly #outbox = new Outbox();
   readonly #signals: Signals<Ask>;
   #state: LineState = nobodyWaits();
   #unobserveMemory: (() => void) | null = null;
+  /** The instant last read: what happens inside a delivery happens at it. */
+  #instant = 0;
 
-  constructor(options: DeskOptions) {
-    this.#options = options;
+  constructor({ scheduler, memory, http, maxWaiters, overflow }: DeskOptions) {
+    this.#scheduler = scheduler;
+    this.#http = http;
+    this.memory = memory;
     this.events$ = this.#events.asObservable();
     this.changes$ = this.#changes.asObservable();
-    const { scheduler, memory, http } = options;
     this.alarms = new Alarms(scheduler);
     this.ledger = new Ledger({
       scheduler,
@@ -107,15 +73,11 @@ export class Desk implements Settler {
       bindClock(memory, scheduler);
       this.ledger.nameAccount(memory);
     }
-    this.#books = { ...options, ledger: this.ledger, listening: () => this.#events.observed };
-    this.#evaluator = new Evaluator(
-      this.#books,
-      this.alarms,
-      () => this.now(),
-      () => {
-        this.#outbox.flush();
-      },
-    );
+    this.#books = { memory, maxWaiters, overflow, ledger: this.ledger, listeners: this.#events };
+    const decided = (): void => {
+      this.#outbox.flush();
+    };
+    this.#evaluator = new Evaluator(this.#books, this.alarms, () => this.now(), decided);
     this.#evaluator.decisions$.subscribe({
       next: (decision) => {
         this.#accept(decision);
@@ -134,17 +96,14 @@ export class Desk implements Settler {
     return this.#state;
   }
 
-  get memory(): MemoryGate | null {
-    return this.#options.memory;
-  }
-
   now(): number {
-    return this.#options.scheduler.now();
+    this.#instant = this.#scheduler.now();
+    return this.#instant;
   }
 
   start(): void {
     assertOutsideFold();
-    const { memory } = this.#options;
+    const { memory } = this;
     if (memory) {
       const observed = memory.observeHeld(() => this.ledger.onMemory);
       this.#unobserveMemory = typeof observed === 'function' ? observed : null;
@@ -157,7 +116,7 @@ export class Desk implements Settler {
     assertOutsideFold();
     if (this.#state.phase === 'closed') return;
     // Hooks go first: nothing that the leaving waiters cause may let one of them in.
-    this.ledger.watch(false);
+    this.ledger.watch('nothing');
     this.#evaluator.post({ type: 'stopped', error: new StoppedError(reason) });
   }
 
@@ -169,14 +128,11 @@ export class Desk implements Settler {
   ask(asked: Demand, options: AskOptions, consumer: Consumer, job = options.job): Ask {
     const ask = this.#admissible(asked, options, consumer, job);
     const refusal = this.#refusedAtTheDoor(ask);
-    if (refusal) {
-      this.#refuse(ask, refusal);
-      this.#outbox.flush();
-      return ask;
-    }
-    this.ledger.name(ask.demand);
-    const waiter = this.#state.line.size === 0 ? this.#tryInline(ask) : newcomer(ask);
-    if (waiter) this.#park(ask, waiter);
+    if (refusal === null) {
+      this.ledger.name(ask.demand);
+      const waiter = this.#state.line.size === 0 ? this.#tryInline(ask) : newcomer(ask);
+      if (waiter !== null) this.#park(ask, waiter);
+    } else this.#answerNo(ask, refusal);
     this.#outbox.flush();
     return ask;
   }
@@ -186,34 +142,32 @@ export class Desk implements Settler {
    *
    * @throws AdmissionError when the demand is refused, or admission has stopped.
    */
-  tryAsk(asked: Demand): Grant | null {
-    const ask = this.#admissible(asked, {}, NOBODY, undefined);
+  tryAsk(asked: Demand, job: unknown): Grant | null {
+    const ask = this.#admissible(asked, {}, NOBODY, job);
     const refusal = this.#refusedAtTheDoor(ask);
     if (refusal) throw refusal;
     const turn = new PassingTurn(this.#books, ask.askedAt);
     this.ledger.name(ask.demand);
-    const verdict = foldWith(() => attempt(newcomer(ask), this.#state.line.head, turn));
-    switch (verdict.kind) {
-      case 'held':
-        this.ledger.unname(ask.demand);
-        return null;
-      case 'refused':
-        turn.refuse(verdict.waiter, null, verdict.error.reason, verdict.by);
-        this.ledger.unname(ask.demand);
-        break;
-      case 'granted':
-        turn.grant(verdict.waiter, verdict.holding);
-        // Handed over by returning it: nothing is left for the outbox but the events.
-        ask.stage = 'delivered';
-        ask.holding = verdict.holding;
-        this.holdings.add(verdict.holding);
-        break;
+    const verdict = this.#guarded(ask, () => attempt(newcomer(ask), this.#state.line.head, turn));
+    if (verdict === null) throw this.#state.closedBy ?? new StoppedError();
+    if (verdict.kind === 'held') {
+      this.ledger.unname(ask.demand);
+      return null;
+    }
+    if (verdict.kind === 'granted') {
+      turn.grant(verdict.waiter);
+      // Handed over by returning it: nothing is left for the outbox but the events.
+      ask.stage = 'delivered';
+      this.held.add(ask);
+    } else {
+      turn.refuse(verdict.waiter, null, verdict.error.reason, verdict.by);
+      this.ledger.unname(ask.demand);
     }
     this.#carryOut(turn.effects.filter(({ kind }) => kind === 'event'));
     this.#changed();
     this.#outbox.flush();
     if (verdict.kind === 'refused') throw verdict.error;
-    return new Grant(verdict.holding, this, undefined);
+    return new Grant(ask, this, undefined);
   }
 
   /** The asks leave without an answer, all in one change: none of them is let in by another's leaving. */
@@ -227,22 +181,21 @@ export class Desk implements Settler {
     this.#outbox.hold(work);
   }
 
-  settle(holding: Holding, verb: Verb, outcome: Outcome): void {
+  settle(asking: Asking, verb: Verb, outcome: Outcome): void {
     assertOutsideFold();
-    if (holding.settled) return;
-    holding.settled = true;
-    const ask = holding.ask as Ask;
-    ask.stage = 'over';
-    ask.alarm?.cancel();
-    if (ask.options.signal) this.#signals.unwatch(ask.options.signal, ask);
-    this.holdings.delete(holding);
+    const ask = asking as Ask;
+    if (ask.stage === 'over') return;
+    this.#over(ask);
+    this.held.delete(ask);
     this.ledger.unname(ask.demand);
     // Whoever else shares the accounts is told once our own line had its turn.
-    this.#announce(ask.demand);
-    const settlement: Settlement = { holding, verb, outcome, failures: [] };
+    const others = this.ledger.others(ask.demand, this.memory);
+    if (others !== null) this.#outbox.send({ deliver: () => { others.forEach((other) => { other.hear(); }); } });
+    const settlement: Settlement = { ask, verb, outcome, failures: [] };
     if (this.#state.line.size > 0) this.#evaluator.post({ type: 'settled', ...settlement });
     else {
-      const turn = new Turn(this.#books, this.now());
+      // Inside a delivery the instant is that of the turn: a synchronous call costs one look at the clock.
+      const turn = new Turn(this.#books, this.#outbox.busy ? this.#instant : this.now());
       foldWith(() => {
         giveBack(settlement, turn);
       });
@@ -253,9 +206,9 @@ export class Desk implements Settler {
     if (settlement.failures.length > 0) throw combined(settlement.failures);
   }
 
-  charge(holding: Holding, account: AnyAccount, actual: number): void {
+  charge(ask: Asking, account: AnyAccount, actual: number): void {
     assertOutsideFold();
-    chargeHolding(holding, account, actual, this.now());
+    chargeAsk(ask, account, actual, this.now());
   }
 
   #admissible(asked: Demand, options: AskOptions, consumer: Consumer, job: unknown): Ask {
@@ -263,41 +216,47 @@ export class Desk implements Settler {
     if (!(asked instanceof Demand)) {
       throw new TypeError(`an ask needs a Demand, made by demand(…) or Demand.empty, not ${describe(asked)}`);
     }
-    const { maxWait = Infinity, deadline = Infinity } = options;
-    if (maxWait !== Infinity) nonNegative('maxWait (ms)', maxWait);
+    const { maxWait, deadline } = options;
+    if (maxWait !== undefined && maxWait !== Infinity) nonNegative('maxWait (ms)', maxWait);
     if (Number.isNaN(deadline)) throw new RangeError('deadline must be an instant of admission.now(), not NaN');
-    return new Ask(connected(asked, this.#options.http), this.now(), job, options, consumer);
+    return new Ask(connected(asked, this.#http), this.now(), job, options, consumer, this);
   }
 
   #refusedAtTheDoor(ask: Ask): AdmissionError | null {
     const { closedBy } = this.#state;
     if (closedBy) return closedBy;
-    const { signal, deadline = Infinity } = ask.options;
+    const { signal, deadline } = ask.options;
     if (signal?.aborted) return new CancelledError('the ask was cancelled before it was made', { cause: signal.reason });
-    if (deadline <= ask.askedAt) return new WaitTimeoutError('the deadline of the ask had passed before it was made');
+    if (deadline !== undefined && deadline <= ask.askedAt) {
+      return new WaitTimeoutError('the deadline of the ask had passed before it was made');
+    }
     return null;
   }
 
   #tryInline(ask: Ask): Waiter | null {
     const turn = new Turn(this.#books, ask.askedAt);
+    const waiter = this.#guarded(ask, () => inline(ask, turn));
+    this.#carryOut(turn.effects);
+    return waiter;
+  }
+
+  /** An attempt outside the evaluator; a defect that it meets closes admission as one met in a pass. */
+  #guarded<T>(ask: Ask, work: () => T): T | null {
     try {
-      const waiter = foldWith(() => inline(ask, turn));
-      this.#carryOut(turn.effects);
-      return waiter;
+      return foldWith(work);
     } catch (cause) {
-      this.#carryOut(turn.effects);
       this.#evaluator.post({ type: 'broke', waiter: newcomer(ask), cause });
       return null;
     }
   }
 
   #park(ask: Ask, waiter: Waiter): void {
-    const { maxWait = Infinity, deadline = Infinity } = ask.options;
-    const until = Math.min(ask.askedAt + maxWait, deadline);
-    if (ask.options.signal) this.#signals.watch(ask.options.signal, ask);
+    const { signal, maxWait = Infinity, deadline = Infinity } = ask.options;
+    if (signal) this.#signals.watch(signal, ask);
     this.#evaluator.post({ type: 'arrived', waiter });
     if (ask.stage !== 'waiting') return;
     ask.context ??= currentContext();
+    const until = Math.min(ask.askedAt + maxWait, deadline);
     if (until <= ask.askedAt) this.#timedOut(ask);
     else if (until !== Infinity) {
       ask.alarm = this.alarms.set(until, () => {
@@ -311,15 +270,16 @@ export class Desk implements Settler {
     const { line } = this.#state;
     const waiter = line.waiterOf(ask);
     const ahead = waiter === line.head ? null : line.head;
-    const short = waiter ? shortOf(waiter, ahead, this.memory, this.now()).map(({ name }) => name) : [];
-    const waited = `${String(Math.floor(this.now() - ask.askedAt))}ms`;
+    const now = this.now();
+    const short = waiter ? foldWith(() => shortOf(waiter, ahead, this.memory, now)).map(({ name }) => name) : [];
     const what = short.length > 0 ? `: it was short of ${short.join(', ')}` : '';
+    const waited = Math.floor(now - ask.askedAt);
     const [account] = short;
-    this.#leave([ask], new WaitTimeoutError(`not granted within ${waited}${what}`, { account }), 'timeout');
+    this.#leave([ask], new WaitTimeoutError(`not granted within ${String(waited)}ms${what}`, { account }), 'timeout');
   }
 
   #aborted(asks: readonly Ask[], reason: unknown): void {
-    for (const { holding } of asks) holding?.abort(reason);
+    for (const ask of asks) ask.abort(reason);
     this.#leave(asks, new CancelledError(undefined, { cause: reason }), 'cancelled');
     this.#outbox.flush();
   }
@@ -327,23 +287,23 @@ export class Desk implements Settler {
   /** Those that wait leave the line; those that landed and were not handed over are rolled back. */
   #leave(asks: readonly Ask[], error: AdmissionError | null, reason: 'cancelled' | 'timeout'): void {
     const waiting = asks.filter(({ stage }) => stage === 'waiting');
+    const landed = asks.filter(({ stage }) => stage === 'landed');
     if (waiting.length > 0) {
       for (const ask of waiting) this.#over(ask);
       this.#evaluator.post({ type: 'left', asks: new Set(waiting), reason, error });
       // Those who are told leave the books when they are.
       if (error === null) for (const ask of waiting) this.ledger.unname(ask.demand);
     }
-    for (const ask of asks) {
-      if (ask.stage !== 'landed' || ask.holding === null) continue;
-      this.settle(ask.holding, 'rollback', 'ignored');
-      if (error) this.#send(ask, error);
+    for (const ask of landed) {
+      this.settle(ask, 'rollback', 'ignored');
+      if (error !== null) this.#send(ask, error);
     }
   }
 
   #accept({ state, turn }: Decision): void {
     this.#state = state;
     this.#carryOut(turn.effects);
-    this.ledger.watch(state.line.size > 0);
+    this.ledger.watch(state.line.size > 0 ? 'the named' : 'nothing');
     this.#evaluator.sleepTo(state);
     if (state.phase === 'closed') this.#shut();
     this.#changed();
@@ -358,65 +318,53 @@ export class Desk implements Settler {
   #carryOut(effects: readonly Effect[]): void {
     for (const effect of effects) {
       switch (effect.kind) {
-        case 'event': {
-          const { event } = effect;
-          this.#outbox.send(() => {
-            this.#events.next(event);
+        case 'event':
+          this.#outbox.send({
+            deliver: () => {
+              this.#events.next(effect.event);
+            },
           });
           break;
-        }
         case 'granted':
-          this.#land(effect.ask as Ask, effect.holding);
+          this.#land(effect.ask as Ask);
           break;
-        case 'refused': {
-          const ask = effect.ask as Ask;
-          if (ask.stage === 'waiting') this.#over(ask);
-          this.ledger.unname(ask.demand);
-          this.#send(ask, effect.error);
+        case 'refused':
+          this.ledger.unname(effect.ask.demand);
+          this.#answerNo(effect.ask as Ask, effect.error);
           break;
-        }
       }
     }
   }
 
-  #land(ask: Ask, holding: Holding): void {
+  #land(ask: Ask): void {
     ask.stage = 'landed';
-    ask.holding = holding;
     ask.alarm?.cancel();
     ask.alarm = null;
-    this.holdings.add(holding);
-    const { signal, deadline = Infinity } = ask.options;
+    this.held.add(ask);
+    const { signal, deadline } = ask.options;
     if (signal) this.#signals.watch(signal, ask);
-    if (deadline !== Infinity) ask.alarm = this.alarms.set(deadline, () => { holding.abort(pastDeadline()); });
-    if (this.#outbox.busy) ask.context ??= currentContext();
+    if (deadline !== undefined && deadline !== Infinity) {
+      ask.alarm = this.alarms.set(deadline, () => {
+        ask.abort(pastDeadline());
+      });
+    }
     this.#changed();
-    this.#outbox.send(() => {
-      if (ask.stage !== 'landed') return;
-      ask.stage = 'delivered';
-      const hand = (): void => {
-        ask.consumer.granted(new Grant(holding, this, ask.options.deadline));
-      };
-      if (ask.context) ask.context(hand);
-      else hand();
-      ask.context = null;
-    });
+    this.#deliver(ask);
   }
 
-  #refuse(ask: Ask, error: AdmissionError): void {
+  #answerNo(ask: Ask, error: AdmissionError): void {
     this.#over(ask);
     this.#send(ask, error);
   }
 
   #send(ask: Ask, error: AdmissionError): void {
+    ask.error = error;
+    this.#deliver(ask);
+  }
+
+  #deliver(ask: Ask): void {
     if (this.#outbox.busy) ask.context ??= currentContext();
-    this.#outbox.send(() => {
-      const tell = (): void => {
-        ask.consumer.refused(error);
-      };
-      if (ask.context) ask.context(tell);
-      else tell();
-      ask.context = null;
-    });
+    this.#outbox.send(ask);
   }
 
   #over(ask: Ask): void {
@@ -426,20 +374,12 @@ export class Desk implements Settler {
     if (ask.options.signal) this.#signals.unwatch(ask.options.signal, ask);
   }
 
-  #announce({ entries }: Demand): void {
-    const { memory } = this.#options;
-    const moved = entries.map(({ account }) => account);
-    if (memory !== null && moved.length > 0) moved.push(memory);
-    if (!moved.some((account) => this.ledger.isShared(account))) return;
-    this.#outbox.send(() => {
-      this.ledger.announce(moved);
-    });
-  }
-
   #changed(): void {
     if (!this.#changes.observed) return;
-    this.#outbox.send(() => {
-      this.#changes.next();
+    this.#outbox.send({
+      deliver: () => {
+        this.#changes.next();
+      },
     });
   }
 }

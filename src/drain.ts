@@ -33,15 +33,15 @@ export function drainDesk(desk: Desk, { timeout }: DrainOptions = {}): Promise<D
       const { grants } = statusOf(desk);
       resolve({ drained: grants.length === 0, refused, took: desk.now() - since, left: grants });
     };
-    const settled = desk.changes$.pipe(filter(() => desk.holdings.size === 0)).subscribe({ next: end, error: reject });
+    const settled = desk.changes$.pipe(filter(() => desk.held.size === 0)).subscribe({ next: end, error: reject });
     const alarm =
       timeout === undefined
         ? null
         : desk.alarms.set(since + timeout, () => {
             const reason = new StoppedError(new Error(`the drain's ${String(timeout)}ms have passed`));
-            for (const holding of [...desk.holdings]) holding.abort(reason);
+            for (const ask of desk.held) ask.abort(reason);
             end();
           });
-    if (desk.holdings.size === 0) end();
+    if (desk.held.size === 0) end();
   });
 }

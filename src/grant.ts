@@ -3,15 +3,15 @@ import type { Account, AnyAccount } from './accounts/account.js';
 import { amountOf } from './accounts/account.js';
 import { nonNegative } from './accounts/validation.js';
 import type { Demand } from './demand.js';
-import type { Holding } from './evaluator/holding.js';
+import type { Asking } from './evaluator/ask.js';
 import type { Outcome, Verb } from './evaluator/settle.js';
 import { reportUnhandled } from './unhandled.js';
 
 /** What a grant asks of the admission that gave it. */
 export interface Settler {
-  settle(holding: Holding, verb: Verb, outcome: Outcome): void;
+  settle(ask: Asking, verb: Verb, outcome: Outcome): void;
   /** Moves the debit of one entry to what was really used. */
-  charge(holding: Holding, account: AnyAccount, actual: number): void;
+  charge(ask: Asking, account: AnyAccount, actual: number): void;
   now(): number;
 }
 
@@ -30,39 +30,39 @@ export let abortGrant: (grant: Grant, reason: unknown) => void;
 export class Grant {
   static {
     abortGrant = (grant, reason) => {
-      grant.#holding.abort(reason);
+      grant.#ask.abort(reason);
     };
   }
 
-  readonly #holding: Holding;
+  readonly #ask: Asking;
   readonly #settler: Settler;
   readonly #deadline: number;
   #unfinished = 0;
   #claim: { readonly verb: Verb; readonly outcome: Outcome } | null = null;
 
-  constructor(holding: Holding, settler: Settler, deadline: number | undefined) {
-    this.#holding = holding;
+  constructor(ask: Asking, settler: Settler, deadline: number | undefined) {
+    this.#ask = ask;
     this.#settler = settler;
     this.#deadline = deadline ?? Infinity;
   }
 
   get demand(): Demand {
-    return this.#holding.ask.demand;
+    return this.#ask.demand;
   }
 
   /** The label or snapshot given with the ask. */
   get job(): unknown {
-    return this.#holding.ask.job;
+    return this.#ask.job;
   }
 
   /** Whole ms from asking to granted. */
   get wallWait(): number {
-    return Math.floor(this.#holding.grantedAt - this.#holding.ask.askedAt);
+    return Math.floor(this.#ask.grantedAt - this.#ask.askedAt);
   }
 
   /** Whole ms that each account which refused the job kept it, by name. They overlap, so they do not sum to the wait. */
   get waitTimes(): ReadonlyMap<string, number> {
-    return this.#holding.waitTimes;
+    return this.#ask.waitTimes;
   }
 
   get isEmpty(): boolean {
@@ -71,7 +71,7 @@ export class Grant {
 
   /** Aborts on unsubscribe, on the ask's own signal, at its deadline, and when a drain runs out of time. */
   get signal(): AbortSignal {
-    return this.#holding.signal;
+    return this.#ask.signal;
   }
 
   /** ms left until the ask's deadline; Infinity without one. */
@@ -81,7 +81,7 @@ export class Grant {
 
   /** Everything was given back. False while work that cannot be torn down is still going on. */
   get settled(): boolean {
-    return this.#holding.settled;
+    return this.#ask.stage === 'over';
   }
 
   /**
@@ -112,7 +112,7 @@ export class Grant {
    */
   charge(account: Account<never>, actual: number): void {
     nonNegative(`${account.name}: the amount really used`, actual);
-    this.#settler.charge(this.#holding, account, actual);
+    this.#settler.charge(this.#ask, account, actual);
   }
 
   /** Gives back what work holds; what time replenishes stays spent. */
@@ -136,16 +136,17 @@ export class Grant {
   }
 
   #settle(verb: Verb, outcome: Outcome): void {
-    this.#settler.settle(this.#holding, verb, outcome);
+    this.#settler.settle(this.#ask, verb, outcome);
   }
 }
 
-/** Moves the debit of `account` in a holding; the later correction starts from the earlier one. */
-export function chargeHolding(holding: Holding, account: AnyAccount, actual: number, at: number): void {
-  const entry = holding.ask.demand.entries.find((candidate) => candidate.account === account);
+/** Moves the debit of `account` in what a grant holds; the later correction starts from the earlier one. */
+export function chargeAsk(ask: Asking, account: AnyAccount, actual: number, at: number): void {
+  const entry = ask.demand.entries.find((candidate) => candidate.account === account);
   if (entry === undefined) throw new RangeError(`this grant's demand does not name the account "${account.name}"`);
   if (account.adjust === undefined) throw new TypeError(`the account "${account.name}" counts exactly: it has no adjust`);
-  const before = holding.charged.get(entry) ?? amountOf(entry.amounts);
+  const before = ask.charged?.get(entry) ?? amountOf(entry.amounts);
   account.adjust(actual - before, at);
-  holding.charged.set(entry, actual);
+  ask.charged ??= new Map();
+  ask.charged.set(entry, actual);
 }

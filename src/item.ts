@@ -1,7 +1,7 @@
 /** One item of the operator, from its ask to the end of its inner: who is asked for, and the inner's observer, in one. */
 import { Subscriber, type Observable } from 'rxjs';
 import type { Ending } from './admit.js';
-import type { Ask, Consumer } from './desk.js';
+import type { Ask, Consumer } from './ask.js';
 import { CancelledError, StoppedError, type AdmissionError } from './errors.js';
 import type { Outcome } from './evaluator/settle.js';
 import { abortGrant, type Grant } from './grant.js';

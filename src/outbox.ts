@@ -1,8 +1,13 @@
 /** The outbox: what was decided is carried out in order, and never inside another delivery. */
 import { reportUnhandled } from './unhandled.js';
 
+/** Something to be carried out; it runs code of the user's. */
+export interface Delivery {
+  deliver(): void;
+}
+
 export class Outbox {
-  #waiting: (() => void)[] = [];
+  #waiting: Delivery[] = [];
   #next = 0;
   #busy = false;
 
@@ -11,18 +16,18 @@ export class Outbox {
     return this.#busy;
   }
 
-  send(delivery: () => void): void {
+  send(delivery: Delivery): void {
     this.#waiting.push(delivery);
   }
 
   /** Carries out everything that was sent, what is sent meanwhile included; inside a delivery it leaves that to it. */
   flush(): void {
-    if (this.#busy) return;
+    if (this.#busy || this.#waiting.length === 0) return;
     this.#busy = true;
     try {
       for (let delivery = this.#take(); delivery !== undefined; delivery = this.#take()) {
         try {
-          delivery();
+          delivery.deliver();
         } catch (error) {
           // The rest of the line must not pay for one consumer.
           reportUnhandled(error);
@@ -48,12 +53,12 @@ export class Outbox {
     }
   }
 
-  #take(): (() => void) | undefined {
+  #take(): Delivery | undefined {
     const delivery = this.#waiting[this.#next];
     this.#next += 1;
     // Taken from the front by counting: a shift costs the length of a long array.
     if (this.#next >= this.#waiting.length) {
-      this.#waiting = [];
+      this.#waiting.length = 0;
       this.#next = 0;
     }
     return delivery;

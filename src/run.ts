@@ -1,7 +1,8 @@
 /** One subscription of the operator: its waiters, its running inners, and its consumer. */
 import { Subscription, type ObservableInput, type Subscriber } from 'rxjs';
 import type { AdmitOptions, DemandOf, Project } from './admit.js';
-import type { Ask, Desk } from './desk.js';
+import type { Ask } from './ask.js';
+import type { Desk } from './desk.js';
 import type { StoppedError } from './errors.js';
 import { Item } from './item.js';
 

@@ -74,9 +74,9 @@ export function statusOf(desk: Desk): AdmissionStatus {
         earliest: earliestOf(waiter, ahead, at),
       };
     }),
-    grants: [...desk.holdings].map(({ ask, grantedAt }) => ({
-      job: ask.job,
-      accounts: ask.demand.entries.map(({ account }) => account.name),
+    grants: [...desk.held].map(({ job, demand, grantedAt }) => ({
+      job,
+      accounts: demand.entries.map(({ account }) => account.name),
       age: at - grantedAt,
     })),
   };

@@ -2,14 +2,13 @@
 import type { AnyAccount, Identity } from '../accounts/account.js';
 import type { DemandEntry } from '../demand.js';
 import { RefusedError } from '../errors.js';
-import { Holding } from './holding.js';
-import { inOrder, type Waiter } from './line.js';
+import type { Waiter } from './waiter.js';
 import type { Turn } from './turn.js';
 
 /** `waiter` is the one that was judged, with its marks as they are now: the same object if nothing changed. */
 export type Verdict =
   | { readonly kind: 'held'; readonly waiter: Waiter }
-  | { readonly kind: 'granted'; readonly waiter: Waiter; readonly holding: Holding }
+  | { readonly kind: 'granted'; readonly waiter: Waiter }
   | { readonly kind: 'refused'; readonly waiter: Waiter; readonly by: AnyAccount; readonly error: RefusedError };
 
 /** Something that no single waiter is to blame for: the books may be wrong, so admission closes. */
@@ -92,23 +91,22 @@ function shortfalls(waiter: Waiter, head: Waiter | null, turn: Turn): Verdict | 
 function take(waiter: Waiter, head: Waiter | null, turn: Turn): Verdict {
   const { at } = turn;
   const { ask } = waiter;
-  const holding = new Holding(ask, at, waitTimes(waiter, at));
   const taken: DemandEntry[] = [];
   for (const entry of ask.demand.entries) {
     const { account, amounts } = entry;
     const reserved = reservedOn(head, entry.key);
     try {
-      if (account.tryTake(amounts, reserved, at, holding)) {
+      if (account.tryTake(amounts, reserved, at, ask)) {
         taken.push(entry);
         continue;
       }
       // Asked before the others are given back: what they hold may be what this one is short of.
       const deadline = account.earliestFit(amounts, reserved, at);
-      compensate(taken, at, holding);
+      compensate(taken, at, ask);
       return { kind: 'held', waiter: waiting(turn.hold(waiter, account, amounts), false, deadline) };
     } catch (error) {
       if (error instanceof Defect) throw error;
-      compensate(taken, at, holding);
+      compensate(taken, at, ask);
       return refused(waiter, account, error);
     }
   }
@@ -117,16 +115,16 @@ function take(waiter: Waiter, head: Waiter | null, turn: Turn): Verdict {
     try {
       if (!memory.tryTake(NOTHING, NOTHING, at)) {
         const deadline = memory.earliestFit(NOTHING, NOTHING, at);
-        compensate(taken, at, holding);
+        compensate(taken, at, ask);
         return heldOnMemory(waiter, memory, deadline, turn);
       }
     } catch (error) {
       if (error instanceof Defect) throw error;
-      compensate(taken, at, holding);
+      compensate(taken, at, ask);
       return refused(waiter, memory, error);
     }
   }
-  return { kind: 'granted', waiter, holding };
+  return { kind: 'granted', waiter };
 }
 
 /** Gives back what a failed attempt took. Every account gets its own back, whichever of them throws. */
@@ -159,15 +157,6 @@ function asRefusal(thrown: unknown, by: AnyAccount): RefusedError {
     account: by.name,
     cause: thrown,
   });
-}
-
-/** From the first refusal on each account until now, whole ms, summed over accounts of one name. */
-function waitTimes(waiter: Waiter, at: number): ReadonlyMap<string, number> {
-  const times = new Map<string, number>();
-  for (const { account, since } of inOrder(waiter.marks)) {
-    times.set(account.name, (times.get(account.name) ?? 0) + Math.floor(at - since));
-  }
-  return times;
 }
 
 /** What a waiter is short of now, for whoever asks why it waits; the answer is nobody's decision. */

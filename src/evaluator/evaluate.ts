@@ -5,11 +5,13 @@
 import type { AnyAccount } from '../accounts/account.js';
 import type { Demand } from '../demand.js';
 import { RefusedError, QueueFullError, type AdmissionError, type RefusalReason } from '../errors.js';
+import type { Asking } from './ask.js';
 import { Defect } from './attempt.js';
-import { Line, type Asking, type Waiter } from './line.js';
+import { Line } from './line.js';
 import { search, tell, type Pass } from './pass.js';
 import { giveBack, type Settlement } from './settle.js';
 import { Turn, type Books } from './turn.js';
+import type { Waiter } from './waiter.js';
 
 /** `created`: parked jobs wait for start. `closed`: stopped, or shut by a defect; `closedBy` is what late asks get. */
 export interface LineState {

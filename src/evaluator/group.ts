@@ -7,7 +7,8 @@
  */
 import type { AnyAccount } from '../accounts/account.js';
 import type { DemandEntry } from '../demand.js';
-import { markOn, type Asking, type Waiter } from './line.js';
+import type { Asking } from './ask.js';
+import { markOn, type Waiter } from './waiter.js';
 
 const BITS = 5;
 const WIDTH = 1 << BITS;

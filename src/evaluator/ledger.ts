@@ -45,12 +45,17 @@ export function assertOutsideFold(): void {
 /** Whom to tell of a settlement: every ledger with a hook on the account, in whatever admission. */
 const sharers = new WeakMap<AnyAccount, Set<Ledger>>();
 
+/** Beyond this many accounts, those that nobody names any more are forgotten as soon as they are half of all. */
+const KEPT_LISTINGS = 64;
+
 /** Invariant: hooks exist just for accounts that are named while somebody waits. */
 export class Ledger {
   /** How many stand in memory's line, at this very moment of a pass. */
   onMemory = 0;
   readonly #ports: LedgerPorts;
+  /** Kept when nobody names them, up to a point: the next ask most often names the same. */
   readonly #listings = new Map<AnyAccount, Listing>();
+  #named = 0;
   #watching = false;
 
   constructor(ports: LedgerPorts) {
@@ -58,35 +63,38 @@ export class Ledger {
   }
 
   /** Every account that a waiter or a grant names. */
-  get accounts(): Iterable<AnyAccount> {
-    return this.#listings.keys();
+  get accounts(): AnyAccount[] {
+    return [...this.#listings.values()].filter(({ named }) => named > 0).map(({ account }) => account);
   }
 
   /** @throws Error when an account of the demand runs on another clock; nothing is kept then. */
-  name(demand: Demand): void {
-    for (const { account } of demand.entries) bindClock(account, this.#ports.scheduler);
-    for (const { account } of demand.entries) this.nameAccount(account);
+  name({ entries }: Demand): void {
+    for (const { account } of entries) if (!this.#listings.has(account)) bindClock(account, this.#ports.scheduler);
+    for (const { account } of entries) this.nameAccount(account);
   }
 
   nameAccount(account: AnyAccount): void {
     let listing = this.#listings.get(account);
     if (listing === undefined) {
+      if (this.#listings.size >= KEPT_LISTINGS && this.#listings.size > 2 * this.#named) this.#forget();
       listing = { account, named: 0, marked: 0, hook: null };
       this.#listings.set(account, listing);
-      if (this.#watching) this.#hook(listing);
     }
     listing.named += 1;
+    if (listing.named > 1) return;
+    this.#named += 1;
+    if (this.#watching) this.#hook(listing);
   }
 
-  unname(demand: Demand): void {
-    for (const { account } of demand.entries) this.unnameAccount(account);
-  }
-
-  unnameAccount(account: AnyAccount): void {
-    const listing = this.#listings.get(account);
-    if (listing === undefined || (listing.named -= 1) > 0) return;
-    this.#listings.delete(account);
-    this.#unhook(listing);
+  unname({ entries }: Demand): void {
+    for (const { account } of entries) {
+      const listing = this.#listings.get(account);
+      if (listing === undefined) continue;
+      listing.named -= 1;
+      if (listing.named > 0) continue;
+      this.#named -= 1;
+      this.#unhook(listing);
+    }
   }
 
   /** Jobs marked held on the account. */
@@ -102,31 +110,38 @@ export class Ledger {
   }
 
   /** Hooks every named account while somebody waits, and none while nobody does. */
-  watch(waiting: boolean): void {
-    if (waiting === this.#watching) return;
-    this.#watching = waiting;
+  watch(what: 'the named' | 'nothing'): void {
+    const watching = what === 'the named';
+    if (watching === this.#watching) return;
+    this.#watching = watching;
     for (const listing of this.#listings.values()) {
-      if (waiting) this.#hook(listing);
-      else this.#unhook(listing);
+      if (!watching) this.#unhook(listing);
+      else if (listing.named > 0) this.#hook(listing);
     }
   }
 
-  /** A settlement moved these accounts: every other admission with somebody waiting on one looks again. */
-  announce(accounts: readonly AnyAccount[]): void {
-    const told = new Set<Ledger>([this]);
-    for (const account of accounts) {
-      for (const ledger of sharers.get(account) ?? []) {
-        if (told.has(ledger)) continue;
-        told.add(ledger);
-        ledger.#ports.woken();
-      }
-    }
+  /** Who else has somebody waiting on one of these accounts, and must hear that a settlement moved them. */
+  others({ entries }: Demand, memory: AnyAccount | null): Set<Ledger> | null {
+    let others: Set<Ledger> | null = null;
+    for (const { account } of entries) others = this.#sharing(account, others);
+    return memory === null || entries.length === 0 ? others : this.#sharing(memory, others);
   }
 
-  /** Whether anybody else would hear `announce`. */
-  isShared(account: AnyAccount): boolean {
+  /** Another admission's settlement moved an account of ours: look again. */
+  hear(): void {
+    this.#ports.woken();
+  }
+
+  #sharing(account: AnyAccount, known: Set<Ledger> | null): Set<Ledger> | null {
     const hooked = sharers.get(account);
-    return hooked !== undefined && hooked.size > (hooked.has(this) ? 1 : 0);
+    if (hooked === undefined || hooked.size === 0 || (hooked.size === 1 && hooked.has(this))) return known;
+    const others = known ?? new Set();
+    for (const ledger of hooked) if (ledger !== this) others.add(ledger);
+    return others;
+  }
+
+  #forget(): void {
+    for (const [account, { named }] of this.#listings) if (named === 0) this.#listings.delete(account);
   }
 
   #hook(listing: Listing): void {

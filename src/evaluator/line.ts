@@ -1,51 +1,9 @@
 /** The line: who waits, in arrival order, grouped by what they ask, so that a pass finds who can go without asking all. */
 import type { AnyAccount } from '../accounts/account.js';
 import type { Demand } from '../demand.js';
+import type { Asking } from './ask.js';
 import { Group, type Roots } from './group.js';
-
-/** One request for admission, from asking until it is over. */
-export interface Asking {
-  readonly demand: Demand;
-  /** The user's label or snapshot, taken at asking. */
-  readonly job: unknown;
-  readonly askedAt: number;
-  /** Where the line keeps it: its number in arrival order, its group, and its slot there. */
-  arrival: number;
-  group: Group | null;
-  slot: number;
-}
-
-/** The first refusal of a wait on one account; a list, the newest first. */
-export interface Mark {
-  readonly account: AnyAccount;
-  readonly since: number;
-  readonly earlier: Mark | null;
-}
-
-/** One who waits, holding nothing. Every answer that changes something replaces it. */
-export interface Waiter {
-  readonly ask: Asking;
-  readonly marks: Mark | null;
-  /** The latest answer was short on memory: this one stands in memory's line. */
-  readonly onMemory: boolean;
-  /** When the clock alone could change its latest answer; null when only an event can. */
-  readonly deadline: number | null;
-}
-
-export const newcomer = (ask: Asking): Waiter => ({ ask, marks: null, onMemory: false, deadline: null });
-
-export function markOn(marks: Mark | null, account: AnyAccount): Mark | null {
-  let mark = marks;
-  while (mark !== null && mark.account !== account) mark = mark.earlier;
-  return mark;
-}
-
-/** The marks, first refusal first. */
-export function inOrder(marks: Mark | null): Mark[] {
-  const list: Mark[] = [];
-  for (let mark = marks; mark !== null; mark = mark.earlier) list.push(mark);
-  return list.reverse();
-}
+import type { Waiter } from './waiter.js';
 
 /** Beyond this many groups, those that emptied are forgotten at once; below it they are kept for the next of their kind. */
 const KEPT_GROUPS = 32;

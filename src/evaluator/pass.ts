@@ -10,10 +10,12 @@
  * event for event, but asks only those whom it would tell something new: within a pass nothing grows but by a head's
  * leaving, so they are, over and over, the first in arrival order who fits, falls newly short, or is refused.
  */
+import type { Asking } from './ask.js';
 import { attempt, reservedOn } from './attempt.js';
 import { Bounds, type Group } from './group.js';
-import { newcomer, type Asking, type Line, type Waiter } from './line.js';
+import type { Line } from './line.js';
 import type { Turn } from './turn.js';
+import { newcomer, type Waiter } from './waiter.js';
 
 /** Looks the line through; answers the earliest instant at which the clock alone could let somebody go. */
 export type Pass = (line: Line, turn: Turn) => number | null;
@@ -35,7 +37,7 @@ export function tell(waiter: Waiter, head: Waiter | null, turn: Turn): Waiter | 
     case 'held':
       return verdict.waiter;
     case 'granted':
-      turn.grant(verdict.waiter, verdict.holding);
+      turn.grant(verdict.waiter);
       return null;
     case 'refused':
       turn.refuse(verdict.waiter, verdict.error, verdict.error.reason, verdict.by);

@@ -2,7 +2,7 @@
 import { amountOf, type AnyAccount } from '../accounts/account.js';
 import type { UpstreamFailure } from '../accounts/upstream-failure.js';
 import type { DemandEntry } from '../demand.js';
-import type { Holding } from './holding.js';
+import type { Asking } from './ask.js';
 import type { Turn } from './turn.js';
 
 /** `release` returns what work holds; `rollback` returns everything, metered debits included. */
@@ -20,49 +20,51 @@ export type Outcome = 'success' | 'ignored' | Pressure;
 
 /** The end of one grant; `failures` collects what accounts threw, for the caller who settles. */
 export interface Settlement {
-  readonly holding: Holding;
+  readonly ask: Asking;
   readonly verb: Verb;
   readonly outcome: Outcome;
   readonly failures: unknown[];
 }
 
 /** Settles a grant: every account gets its own back, whichever of them throws. */
-export function giveBack({ holding, verb, outcome, failures }: Settlement, turn: Turn): void {
-  const { ask } = holding;
-  const attemptTo = (work: () => void): boolean => {
+export function giveBack({ ask, verb, outcome, failures }: Settlement, turn: Turn): void {
+  const { entries } = ask.demand;
+  if (outcome !== 'ignored') {
     try {
-      work();
-      return true;
+      teach(entries, outcome, turn.at);
     } catch (error) {
       failures.push(error);
-      return false;
     }
-  };
-  attemptTo(() => {
-    teach(ask.demand.entries, outcome, turn.at);
-  });
-  for (const entry of ask.demand.entries) {
-    const { account, amounts } = entry;
-    if (verb === 'release' && account.replenishment === 'time') continue;
-    const given = attemptTo(() => {
-      const charged = holding.charged.get(entry);
-      // What was corrected after the take is undone first, so that the give matches the take.
-      if (charged !== undefined) account.adjust?.(amountOf(amounts) - charged, turn.at);
-      account.give(amounts, turn.at, holding);
-    });
-    if (given) turn.released(ask, account, amounts);
+  }
+  for (const entry of entries) {
+    if (verb === 'release' && entry.account.replenishment === 'time') continue;
+    try {
+      giveEntry(entry, ask, turn);
+    } catch (error) {
+      failures.push(error);
+    }
   }
   const { memory } = turn.books;
-  if (memory !== null && !ask.demand.isEmpty) {
-    attemptTo(() => {
-      memory.give([], turn.at);
-    });
+  if (memory === null || ask.demand.isEmpty) return;
+  try {
+    memory.give([], turn.at);
+  } catch (error) {
+    failures.push(error);
   }
 }
 
+/** No RELEASED is told of an account whose give threw. */
+function giveEntry(entry: DemandEntry, ask: Asking, turn: Turn): void {
+  const { account, amounts } = entry;
+  const charged = ask.charged?.get(entry);
+  // What was corrected after the take is undone first, so that the give matches the take.
+  if (charged !== undefined) account.adjust?.(amountOf(amounts) - charged, turn.at);
+  account.give(amounts, turn.at, ask);
+  turn.released(ask, account, amounts);
+}
+
 /** Base methods that learn nothing are told as well: telling them is free, guessing who learns is not. */
-function teach(entries: readonly DemandEntry[], outcome: Outcome, at: number): void {
-  if (outcome === 'ignored') return;
+function teach(entries: readonly DemandEntry[], outcome: 'success' | Pressure, at: number): void {
   if (outcome === 'success') {
     for (const { account } of entries) account.onSuccess?.(at);
     return;

@@ -3,14 +3,14 @@ import { amountOf, type AnyAccount } from '../accounts/account.js';
 import type { MemoryGate } from '../accounts/memory-gate.js';
 import type { AdmissionError, RefusalReason } from '../errors.js';
 import type { AdmissionEvent, AdmissionEventType } from '../events.js';
-import type { Holding } from './holding.js';
+import type { Asking } from './ask.js';
 import type { Ledger } from './ledger.js';
-import { inOrder, markOn, type Asking, type Waiter } from './line.js';
+import { inOrder, markOn, type Waiter } from './waiter.js';
 
 /** What the shell carries out, in this order, after the fold. */
 export type Effect =
   | { readonly kind: 'event'; readonly event: AdmissionEvent }
-  | { readonly kind: 'granted'; readonly ask: Asking; readonly holding: Holding }
+  | { readonly kind: 'granted'; readonly ask: Asking }
   | { readonly kind: 'refused'; readonly ask: Asking; readonly error: AdmissionError };
 
 /** What the fold questions and writes to. */
@@ -19,8 +19,8 @@ export interface Books {
   readonly ledger: Ledger;
   readonly maxWaiters: number;
   readonly overflow: 'reject' | 'drop-oldest';
-  /** Whether anybody listens to events: unless so, none is built. */
-  listening(): boolean;
+  /** Where events go: unless somebody listens, none is built. */
+  readonly listeners: { readonly observed: boolean };
 }
 
 interface EventFacts {
@@ -48,11 +48,11 @@ export class Turn {
   }
 
   /** The waiter leaves with a grant: its marks go, entries first and memory last. */
-  grant(waiter: Waiter, holding: Holding): void {
+  grant(waiter: Waiter): void {
     const { ledger, memory } = this.books;
     const { ask, marks } = waiter;
     for (let mark = marks; mark !== null; mark = mark.earlier) ledger.mark(mark.account, -1);
-    if (this.books.listening()) {
+    if (this.books.listeners.observed) {
       for (const { account, amounts } of ask.demand.entries) {
         const mark = markOn(marks, account);
         const facts = { amount: amountOf(amounts), waiters: ledger.marked(account) };
@@ -65,7 +65,9 @@ export class Turn {
         this.emit('GRANTED_FROM_HOLD', ask, memory, facts);
       }
     }
-    this.effects.push({ kind: 'granted', ask, holding });
+    ask.grantedAt = this.at;
+    ask.marks = marks;
+    this.effects.push({ kind: 'granted', ask });
   }
 
   /** The waiter leaves ungranted; `by` is the account that refused it, if one did. */
@@ -88,7 +90,7 @@ export class Turn {
 
   /** Best effort: an account that cannot be described costs its event, never a decision. */
   private emit(type: AdmissionEventType, { job }: Asking, account: AnyAccount, facts: EventFacts): void {
-    if (!this.books.listening()) return;
+    if (!this.books.listeners.observed) return;
     const { at } = this;
     try {
       this.effects.push({
