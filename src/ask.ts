@@ -2,7 +2,7 @@
 import type { Alarm } from './clock.js';
 import type { Demand } from './demand.js';
 import type { AdmissionError } from './errors.js';
-import { Asking } from './evaluator/ask.js';
+import { Asking } from './evaluator/asking.js';
 import { Grant, type Settler } from './grant.js';
 import type { Delivery } from './outbox.js';
 import type { Context } from '#platform';

@@ -1,6 +1,6 @@
 /** A demand: everything a job needs at once, as an immutable value. */
 import type { Account, AnyAccount, Identity } from './accounts/account.js';
-import { resolve } from './accounts/router.js';
+import { resolve } from './accounts/route.js';
 
 /** One account's part of a demand. */
 export interface DemandEntry {

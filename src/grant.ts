@@ -1,9 +1,9 @@
 /** A grant: what was taken for one job, held until it is settled, once. */
 import type { Account, AnyAccount } from './accounts/account.js';
-import { amountOf } from './accounts/account.js';
+import { amountOf } from './accounts/amounts.js';
 import { nonNegative } from './accounts/validation.js';
 import type { Demand } from './demand.js';
-import type { Asking } from './evaluator/ask.js';
+import type { Asking } from './evaluator/asking.js';
 import type { Outcome, Verb } from './evaluator/settle.js';
 import { reportUnhandled } from './unhandled.js';
 

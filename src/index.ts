@@ -22,7 +22,6 @@ export {
 export { monotonicScheduler } from './clock.js';
 export {
   AbstractAccount,
-  amountOf,
   type Account,
   type AccountOptions,
   type Identity,
@@ -39,7 +38,9 @@ export {
 export { TokenBucket, type TokenBucketLimits, type TokenBucketOptions } from './accounts/token-bucket.js';
 export { ElasticWindow, type ElasticWindowOptions } from './accounts/elastic-window.js';
 export { MemoryGate, type MemoryGateOptions } from './accounts/memory-gate.js';
-export { router, type Route, type Router, type RouterOptions } from './accounts/router.js';
+export { amountOf } from './accounts/amounts.js';
+export type { Route } from './accounts/route.js';
+export { router, type Router, type RouterOptions } from './accounts/router.js';
 export { Accounts, type AccountsOptions, type ModelSpec, type ReportedLimits } from './accounts/registry.js';
 export { UpstreamFailure, type UpstreamFailureFields } from './accounts/upstream-failure.js';
 export { parseIntOrNull, RateLimitInfo, type RateLimitFields, type RateLimitKind } from './accounts/rate-limit-info.js';

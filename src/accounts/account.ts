@@ -150,10 +150,3 @@ export abstract class AbstractAccount<A = number> implements Account<A> {
     return clockOf(this)?.now() ?? otherwise;
   }
 }
-
-/** What an event says was asked: numeric amounts summed, anything else counted as one. */
-export function amountOf(amounts: readonly unknown[]): number {
-  let total = 0;
-  for (const amount of amounts) total += typeof amount === 'number' ? amount : 1;
-  return total;
-}

@@ -1,7 +1,8 @@
 /** Gates: so many permits out at once, given back when the work ends. */
 import { Subject } from 'rxjs';
 import { RefusedError } from '../errors.js';
-import { AbstractAccount, amountOf, type AccountOptions, type Announcements } from './account.js';
+import { AbstractAccount, type AccountOptions, type Announcements } from './account.js';
+import { amountOf } from './amounts.js';
 import { SemaphoreStatus } from './statuses.js';
 import { positiveInteger } from './validation.js';
 

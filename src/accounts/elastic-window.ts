@@ -1,6 +1,7 @@
 /** The account of an upstream that counts requests in a window: it stretches under pressure and has a circuit. */
 import { RefusedError } from '../errors.js';
-import { AbstractAccount, amountOf, type AccountOptions, type Log } from './account.js';
+import { AbstractAccount, type AccountOptions, type Log } from './account.js';
+import { amountOf } from './amounts.js';
 import {
   circuitAt,
   claimed,

@@ -1,12 +1,7 @@
 /** A router: one name in front of several accounts, each amount debited from the one it is routed to. */
 import { merge, type Observable } from 'rxjs';
-import type { Account, AnyAccount, Identity } from './account.js';
-
-/** Where an amount goes, and what it is there. */
-export interface Route<B = number> {
-  readonly account: Account<B>;
-  readonly amount: B;
-}
+import type { Account, Identity } from './account.js';
+import { routed, type Route } from './route.js';
 
 export interface RouterOptions<A, B = number> {
   readonly name: string;
@@ -14,9 +9,6 @@ export interface RouterOptions<A, B = number> {
   readonly accounts: readonly Account<B>[];
   readonly route: (amount: A) => Route<B>;
 }
-
-/** Marks an account that only stands in front of others; `demand` asks the one behind. */
-export const routed = Symbol('rx-admission.routed');
 
 /**
  * Routes amounts to accounts, such as calls to the bucket of the model they name.
@@ -143,11 +135,4 @@ export class Router<A, B = number> implements Account<A> {
     }
     return [...parts.values()];
   }
-}
-
-/** The account that a demand debits for `amount`: the one behind a router, any other itself. */
-export function resolve(account: AnyAccount, amount: unknown): Route<unknown> {
-  let route: Route<unknown> = { account, amount };
-  while (routed in route.account) route = (route.account as Router<unknown, unknown>)[routed](route.amount);
-  return route;
 }

@@ -1,6 +1,7 @@
 /** The account of a model's minute: tokens and requests, refilled by the clock, slowed down by pressure. */
 import { RefusedError } from '../errors.js';
-import { AbstractAccount, amountOf, type AccountOptions, type Log } from './account.js';
+import { AbstractAccount, type AccountOptions, type Log } from './account.js';
+import { amountOf } from './amounts.js';
 import { available, coveredFrom, full, levelAt, moveLevel, wholeOf, withCap, type Level } from './level.js';
 import { TokenBucketStatus } from './statuses.js';
 import { press, relax, relaxed, throttleIndicator, throttleOf, type Throttle, type ThrottleRule } from './throttle.js';

@@ -5,7 +5,7 @@
 import type { AnyAccount } from '../accounts/account.js';
 import type { Demand } from '../demand.js';
 import { RefusedError, QueueFullError, type AdmissionError, type RefusalReason } from '../errors.js';
-import type { Asking } from './ask.js';
+import type { Asking } from './asking.js';
 import { Defect } from './attempt.js';
 import { Line } from './line.js';
 import { search, tell, type Pass } from './pass.js';

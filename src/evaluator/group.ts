@@ -7,7 +7,7 @@
  */
 import type { AnyAccount } from '../accounts/account.js';
 import type { DemandEntry } from '../demand.js';
-import type { Asking } from './ask.js';
+import type { Asking } from './asking.js';
 import { markOn, type Waiter } from './waiter.js';
 
 const BITS = 5;

@@ -1,7 +1,7 @@
 /** The line: who waits, in arrival order, grouped by what they ask, so that a pass finds who can go without asking all. */
 import type { AnyAccount } from '../accounts/account.js';
 import type { Demand } from '../demand.js';
-import type { Asking } from './ask.js';
+import type { Asking } from './asking.js';
 import { Group, type Roots } from './group.js';
 import type { Waiter } from './waiter.js';
 

@@ -10,7 +10,7 @@
  * event for event, but asks only those whom it would tell something new: within a pass nothing grows but by a head's
  * leaving, so they are, over and over, the first in arrival order who fits, falls newly short, or is refused.
  */
-import type { Asking } from './ask.js';
+import type { Asking } from './asking.js';
 import { attempt, reservedOn } from './attempt.js';
 import { Bounds, type Group } from './group.js';
 import type { Line } from './line.js';

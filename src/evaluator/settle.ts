@@ -1,8 +1,9 @@
 /** What a grant gives back at its end: the accounts are told how it went, credited, and memory hears of a completion. */
-import { amountOf, type AnyAccount } from '../accounts/account.js';
+import type { AnyAccount } from '../accounts/account.js';
+import { amountOf } from '../accounts/amounts.js';
 import type { UpstreamFailure } from '../accounts/upstream-failure.js';
 import type { DemandEntry } from '../demand.js';
-import type { Asking } from './ask.js';
+import type { Asking } from './asking.js';
 import type { Turn } from './turn.js';
 
 /** `release` returns what work holds; `rollback` returns everything, metered debits included. */

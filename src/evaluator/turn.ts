@@ -1,10 +1,9 @@
 /** One turn of the fold while it is being made: the instant, the books it works on, and what it decides. */
-import { amountOf, type AnyAccount } from '../accounts/account.js';
-import type { MemoryGate } from '../accounts/memory-gate.js';
+import type { AnyAccount } from '../accounts/account.js';
+import { amountOf } from '../accounts/amounts.js';
 import type { AdmissionError, RefusalReason } from '../errors.js';
 import type { AdmissionEvent, AdmissionEventType } from '../events.js';
-import type { Asking } from './ask.js';
-import type { Ledger } from './ledger.js';
+import type { Asking } from './asking.js';
 import { inOrder, markOn, type Waiter } from './waiter.js';
 
 /** What the shell carries out, in this order, after the fold. */
@@ -13,10 +12,18 @@ export type Effect =
   | { readonly kind: 'granted'; readonly ask: Asking }
   | { readonly kind: 'refused'; readonly ask: Asking; readonly error: AdmissionError };
 
+/** How many wait on what: all that the fold itself writes, besides the accounts. */
+export interface Marks {
+  /** How many stand in memory's line, at this very moment of a pass. */
+  onMemory: number;
+  marked(account: AnyAccount): number;
+  mark(account: AnyAccount, by: 1 | -1): number;
+}
+
 /** What the fold questions and writes to. */
 export interface Books {
-  readonly memory: MemoryGate | null;
-  readonly ledger: Ledger;
+  readonly memory: AnyAccount | null;
+  readonly ledger: Marks;
   readonly maxWaiters: number;
   readonly overflow: 'reject' | 'drop-oldest';
   /** Where events go: unless somebody listens, none is built. */

@@ -1,6 +1,6 @@
 /** One who waits: what it was last told, and which accounts ever refused it. */
 import type { AnyAccount } from '../accounts/account.js';
-import type { Asking } from './ask.js';
+import type { Asking } from './asking.js';
 
 /** The first refusal of a wait on one account; a list, the newest first. */
 export interface Mark {

@@ -2,3 +2,5 @@
 export type { AdmissionMarbles, AdmissionMarblesOptions } from './admission-marbles.js';
 export { admissionMarbles } from './marbles.js';
 export { MarbleMismatch } from './mismatch.js';
+export { accountContract, type AccountContractCase, type AccountContractOptions } from './account-contract.js';
+export { ContractViolation } from './account-subject.js';
