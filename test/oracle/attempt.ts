@@ -19,7 +19,7 @@ export class Attempts {
   /** `head` is null for the head itself. */
   attempt(waiter: Waiter, head: Waiter | null): Attempt {
     if (waiter.entries.length > 0) {
-      if (head?.onMemory === true) return this.#held(waiter, this.memory, head.deadline);
+      if (head !== null && this.books.onMemory.has(head)) return this.#held(waiter, this.memory, head.deadline);
       if (!this.memoryFits(waiter)) return this.#heldOnMemory(waiter);
     }
     const at = this.books.now();
@@ -92,7 +92,8 @@ export class Attempts {
 
   #held(waiter: Waiter, on: ModelAccount | null, deadline: number | null): Attempt {
     if (on !== null) this.books.hold(waiter, on);
-    waiter.onMemory = on === this.memory;
+    if (on === this.memory) this.books.onMemory.add(waiter);
+    else this.books.onMemory.delete(waiter);
     waiter.deadline = deadline;
     return { outcome: 'held' };
   }

@@ -29,8 +29,6 @@ export interface Waiter {
   readonly asked: number;
   /** First refusals, in their order. */
   readonly held: Map<ModelAccount, number>;
-  /** Its latest answer was short on memory. */
-  onMemory: boolean;
   deadline: number | null;
 }
 
@@ -43,6 +41,8 @@ interface Told {
 
 export class Books {
   readonly events: ModelEvent[] = [];
+  /** Waiters whose latest answer was short on memory: memory's line. */
+  readonly onMemory = new Set<Waiter>();
   readonly #held = new Map<ModelAccount, number>();
   /** How many waiters and unsettled grants name an account: it is listened to while any does. */
   readonly #named = new Map<ModelAccount, number>();
@@ -103,8 +103,9 @@ export class Books {
     else this.emit('GRANTED_FROM_HOLD', account, job, { amount, wait: this.now() - since });
   }
 
-  #unhold({ held }: Waiter): void {
-    for (const account of held.keys()) add(this.#held, account, -1);
+  #unhold(waiter: Waiter): void {
+    this.onMemory.delete(waiter);
+    for (const account of waiter.held.keys()) add(this.#held, account, -1);
   }
 }
 

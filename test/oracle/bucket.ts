@@ -19,7 +19,14 @@ function leastCommonMultiple(from: bigint, to: bigint): bigint {
 }
 
 const UNIT = GRAINS / 1000n;
-const grains = (amount: number): bigint => BigInt(Math.round(amount * 1000)) * UNIT;
+const known = new Map<number, bigint>();
+
+function grains(amount: number): bigint {
+  let exact = known.get(amount);
+  if (exact === undefined) known.set(amount, (exact = BigInt(Math.round(amount * 1000)) * UNIT));
+  return exact;
+}
+
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 
 /** As a number: the whole part exactly, the rest to more digits than any check compares. */

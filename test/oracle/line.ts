@@ -67,7 +67,7 @@ export class ModelLine {
 
   /** Waiters whose latest answer was short on memory. */
   get memoryLine(): number {
-    return this.#queue.reduce((count, { onMemory }) => count + Number(onMemory), 0);
+    return this.books.onMemory.size;
   }
 
   hooked(account: ModelAccount): boolean {
@@ -85,7 +85,7 @@ export class ModelLine {
       this.ended.set(job, { at: this.now(), kind, ...(detail === undefined ? {} : { detail }) });
       return;
     }
-    const waiter: Waiter = { job, entries, asked: this.now(), held: new Map(), onMemory: false, deadline: null };
+    const waiter: Waiter = { job, entries, asked: this.now(), held: new Map(), deadline: null };
     this.books.name(entries, 1);
     const inline = this.#queue.length === 0;
     this.#queue.push(waiter);
