@@ -1,4 +1,4 @@
-/** Shutdown with drain on SIGTERM: what runs may end, what waits is refused, and what does not end in time is aborted. */
+/** Shutdown with drain on SIGTERM: what runs may end, what waits is refused, what does not end in time is aborted. */
 import { catchError, from, map, of, type ObservableInput, timer } from 'rxjs';
 import { CountingGate, StoppedError, createAdmission, demand, type Grant } from 'rx-admission';
 
@@ -21,7 +21,10 @@ from(jobs)
     admission.admit(
       demand(workers),
       (job, grant) => from(job === 'endless' ? endless(grant) : short()).pipe(map((outcome) => ({ job, outcome }))),
-      { onRefused: (error, job) => of({ job, outcome: error instanceof StoppedError ? 'refused: shutdown' : error.message }) },
+      {
+        onRefused: (error, job) =>
+          of({ job, outcome: error instanceof StoppedError ? 'refused: shutdown' : error.message }),
+      },
     ),
     catchError((error: unknown) => of({ job: 'the stream', outcome: String(error) })),
   )
@@ -44,7 +47,13 @@ async function shutDown(): Promise<void> {
 }
 
 function judge(reported: boolean): void {
-  const expected = { a: 'done', b: 'done', endless: 'aborted, cleaned up', d: 'refused: shutdown', e: 'refused: shutdown' };
+  const expected = {
+    a: 'done',
+    b: 'done',
+    endless: 'aborted, cleaned up',
+    d: 'refused: shutdown',
+    e: 'refused: shutdown',
+  };
   const kept = reported && Object.entries(expected).every(([job, outcome]) => outcomes.get(job) === outcome);
   console.log(kept ? 'Kept: two ended, two were refused, one was aborted, and nothing is left.' : 'Broken.');
   process.exitCode = kept ? 0 : 1;

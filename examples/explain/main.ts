@@ -1,6 +1,14 @@
 /** "Why is this call waiting?": place in line, what it is short of, who holds that, and when it could go. */
 import { NEVER, from } from 'rxjs';
-import { CountingGate, ElasticWindow, TokenBucket, createAdmission, demand, type AdmissionStatus, type Demand } from 'rx-admission';
+import {
+  CountingGate,
+  ElasticWindow,
+  TokenBucket,
+  createAdmission,
+  demand,
+  type AdmissionStatus,
+  type Demand,
+} from 'rx-admission';
 
 const gpt = new TokenBucket({ name: 'gpt-5', tokensPerMinute: 60_000, requestsPerMinute: 500 });
 const database = new CountingGate({ name: 'db:orders', capacity: 1 });
@@ -17,7 +25,12 @@ const jobs: { name: string; needs: Demand }[] = [
 
 const admission = createAdmission();
 const running = from(jobs)
-  .pipe(admission.admit(({ needs }) => needs, () => NEVER))
+  .pipe(
+    admission.admit(
+      ({ needs }) => needs,
+      () => NEVER,
+    ),
+  )
   .subscribe();
 
 const nameOf = (job: unknown): string => (job as { name: string }).name;
@@ -26,7 +39,8 @@ const nameOf = (job: unknown): string => (job as { name: string }).name;
 function explain({ at, waiters, grants }: AdmissionStatus): string[] {
   return waiters.map(({ place, job, shortOf, earliest }) => {
     const holders = grants.filter(({ accounts }) => accounts.some((account) => shortOf.includes(account)));
-    const when = earliest === null ? 'when one is given back' : `in ${((earliest - at) / 1_000).toFixed(0)} s at the earliest`;
+    const when =
+      earliest === null ? 'when one is given back' : `in ${((earliest - at) / 1_000).toFixed(0)} s at the earliest`;
     const held = earliest === null ? `, held by ${holders.map((grant) => nameOf(grant.job)).join(', ')}` : '';
     return `${place}. ${nameOf(job).padEnd(16)} waits for ${shortOf.join(', ').padEnd(9)}  ${when}${held}`;
   });

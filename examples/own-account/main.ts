@@ -84,11 +84,9 @@ const work = (job: string, grant: Grant) => {
 
 from(['a 40', 'b 40', 'c 40', 'd 40', 'e 150', 'f 60'])
   .pipe(
-    admission.admit(
-      (job) => demand([allowance, Number(job.split(' ')[1])]),
-      work,
-      { onRefused: (error, job) => (say(`${job}: ${error.message}`), of(0)) },
-    ),
+    admission.admit((job) => demand([allowance, Number(job.split(' ')[1])]), work, {
+      onRefused: (error, job) => (say(`${job}: ${error.message}`), of(0)),
+    }),
   )
   .subscribe({ complete: () => say('all have ended') });
 scheduler.flush();

@@ -107,7 +107,18 @@ export const probes: readonly Probe[] = [
     answers: {
       mergeMap: () =>
         timedOut(
-          into((jobs) => jobs.pipe(mergeMap((work) => from(work()).pipe(timeout(20), catchError(() => EMPTY)), 1))),
+          into((jobs) =>
+            jobs.pipe(
+              mergeMap(
+                (work) =>
+                  from(work()).pipe(
+                    timeout(20),
+                    catchError(() => EMPTY),
+                  ),
+                1,
+              ),
+            ),
+          ),
         ),
       'p-queue': () => {
         const queue = new PQueue({ concurrency: 1, timeout: 20 });
@@ -122,7 +133,12 @@ export const probes: readonly Probe[] = [
         const one = gate(1);
         return timedOut((work) => {
           const call = admission.defer(demand(one), () => work());
-          call.pipe(timeout(20), catchError(() => EMPTY)).subscribe();
+          call
+            .pipe(
+              timeout(20),
+              catchError(() => EMPTY),
+            )
+            .subscribe();
         });
       },
     },
@@ -139,7 +155,8 @@ export const probes: readonly Probe[] = [
         const limiter = new Bottleneck({ maxConcurrent: 1 });
         limiter.on('failed', (_error, { retryCount }) => (retryCount === 0 ? 200 : undefined));
         return backOff((failing, other) => {
-          const call = (one: Observable<string>): Observable<string> => from(limiter.schedule(() => firstValueFrom(one)));
+          const call = (one: Observable<string>): Observable<string> =>
+            from(limiter.schedule(() => firstValueFrom(one)));
           return collected(merge(call(failing), call(other)));
         });
       },
@@ -148,7 +165,12 @@ export const probes: readonly Probe[] = [
         const one = gate(1);
         return backOff((failing, other) => {
           const retried = admission.defer(demand(one), () => failing).pipe(retry({ count: 1, delay: 200 }));
-          return collected(merge(retried, admission.defer(demand(one), () => other)));
+          return collected(
+            merge(
+              retried,
+              admission.defer(demand(one), () => other),
+            ),
+          );
         });
       },
     },

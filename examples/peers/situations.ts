@@ -11,7 +11,13 @@ const SETTLED_MS = 500;
 
 /** Whether `promise` settles while the rest goes on. */
 const settles = (promise: Promise<unknown>): Promise<boolean> =>
-  Promise.race([promise.then(() => true, () => true), sleep(SETTLED_MS, false)]);
+  Promise.race([
+    promise.then(
+      () => true,
+      () => true,
+    ),
+    sleep(SETTLED_MS, false),
+  ]);
 
 export const eachTwoLimits = (capacity: number, probe: (limits: TwoLimits) => Promise<string>): Answers =>
   Object.fromEntries(Object.entries(twoLimits).map(([name, make]) => [name, () => probe(make(capacity))]));
@@ -30,7 +36,7 @@ export async function oppositeOrder({ first, second, firstThenSecond, secondThen
   return (await settles(both)) ? 'both end' : 'deadlock';
 }
 
-/** Runs four jobs of 100 ms through a limit of one whose caller gives up after 20 ms, and counts how many ran at once. */
+/** Four jobs of 100 ms through a limit of one, whose callers give up after 20 ms: how many run at once? */
 export async function timedOut(start: (work: Work) => void): Promise<string> {
   let running = 0;
   let most = 0;
@@ -58,7 +64,9 @@ export async function clockStep(call: Work): Promise<string> {
 }
 
 /** A call that fails once and backs off 200 ms, and another one that waits: which of them ends first? */
-export async function backOff(run: (failing: Observable<string>, other: Observable<string>) => Promise<string[]>): Promise<string> {
+export async function backOff(
+  run: (failing: Observable<string>, other: Observable<string>) => Promise<string[]>,
+): Promise<string> {
   let failed = false;
   const failing = defer(() => {
     if (failed) return of('the retried call');
@@ -95,7 +103,12 @@ export async function synchronous(run: (jobs: Observable<number>[]) => Observabl
   const overflowed = (): void => undefined;
   process.on('uncaughtException', overflowed);
   try {
-    const end = run(synchronousJobs()).forEach(() => undefined).then(() => 'all end', () => 'stack overflow');
+    const end = run(synchronousJobs())
+      .forEach(() => undefined)
+      .then(
+        () => 'all end',
+        () => 'stack overflow',
+      );
     return await Promise.race([end, sleep(10 * SETTLED_MS, 'stack overflow')]);
   } finally {
     process.off('uncaughtException', overflowed);
@@ -105,7 +118,13 @@ export async function synchronous(run: (jobs: Observable<number>[]) => Observabl
 /** Asks for three of something that only ever comes two at a time; then somebody asks for one. */
 export async function impossible(ask: (amount: number) => Promise<unknown>): Promise<string> {
   const three = ask(3);
-  const refused = await Promise.race([three.then(() => 'granted', () => 'refused at once'), sleep(SETTLED_MS, 'waits')]);
+  const refused = await Promise.race([
+    three.then(
+      () => 'granted',
+      () => 'refused at once',
+    ),
+    sleep(SETTLED_MS, 'waits'),
+  ]);
   if (refused !== 'waits') return refused;
   return (await settles(ask(1))) ? 'waits for ever' : 'waits for ever, as does who comes behind';
 }

@@ -1,4 +1,4 @@
-/** A stream of tool calls over several accounts: each call names all it needs, and gets all of it or waits with nothing. */
+/** A stream of tool calls over several accounts: each names all it needs, and gets all of it or waits with nothing. */
 import { from, lastValueFrom, map, timer, toArray } from 'rxjs';
 import {
   CountingGate,
@@ -73,10 +73,13 @@ console.log();
 for (const [account, { inUse, capacity }] of most) console.log(`${account}: at most ${inUse} of ${capacity} in use`);
 
 // `audit 2` waits for the database behind `query 1`; `read 3` and `search 4` need nothing it is short of, and pass it.
-const passed = started.indexOf('read 3') < started.indexOf('audit 2') && started.indexOf('search 4') < started.indexOf('audit 2');
+const isBefore = (one: string, other: string): boolean => started.indexOf(one) < started.indexOf(other);
+const passed = isBefore('read 3', 'audit 2') && isBefore('search 4', 'audit 2');
 // `query 5` needs the database as well: it may not overtake.
-const protectedHead = started.indexOf('audit 2') < started.indexOf('query 5');
+const protectedHead = isBefore('audit 2', 'query 5');
 const within = [...most.values()].every(({ inUse, capacity }) => inUse <= capacity);
 const kept = ended.length === calls.length && passed && protectedHead && within;
-console.log(kept ? 'Kept: all ran, none beyond a limit, and nobody overtook on what the head was short of.' : 'Broken.');
+console.log(
+  kept ? 'Kept: all ran, none beyond a limit, and nobody overtook on what the head was short of.' : 'Broken.',
+);
 process.exitCode = kept ? 0 : 1;

@@ -1,4 +1,4 @@
-/** README and docs say what is so: their code compiles and runs, their output is printed, their links lead somewhere. */
+/** README and docs say what is so: their code compiles, runs and prints what they show, their links lead somewhere. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deadEnds } from './links.js';
@@ -23,7 +23,7 @@ describe('the code of README and docs', () => {
     expect(inMode('run').length).toBeGreaterThan(20);
   });
 
-  it('compiles under the strict configuration of this repository', { timeout: 60_000 }, () => {
+  it('compiles under the strict configuration of this repository', { timeout: 120_000 }, () => {
     expect(typeErrors(blocks)).toEqual([]);
   });
 
@@ -37,7 +37,7 @@ describe('a block', () => {
 
   beforeAll(async () => {
     bundle = await bundled(inMode('run').map(({ block }) => block));
-  }, 60_000);
+  }, 120_000);
 
   afterAll(() => bundle.remove());
 

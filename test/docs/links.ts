@@ -12,7 +12,9 @@ export function deadEnds(page: Page): string[] {
       return why === null ? [] : [`${path}:${at}: ${why}`];
     }),
   );
-  const named = [...prose, ...commands].flatMap(({ text, at }) => unknownNames(text).map((why) => `${path}:${at}: ${why}`));
+  const named = [...prose, ...commands].flatMap(({ text, at }) =>
+    unknownNames(text).map((why) => `${path}:${at}: ${why}`),
+  );
   return [...found, ...named];
 }
 
@@ -49,12 +51,19 @@ const scenarios = new Set(
   [...readFileSync('test/conformance/scenarios.yaml', 'utf8').matchAll(/^- id: (\S+)$/gm)].map(([, id]) => id),
 );
 
-function unknownNames(text: string): string[] {
-  const all = (pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, name = '']) => name);
-  return [
-    ...all(/npm run ([\w:-]+)/g).filter((name) => !(name in scripts)).map((name) => `there is no npm script ${name}`),
-    ...all(/npx tsx ([\w./-]+)/g).filter((path) => !existsSync(path)).map((path) => `there is no ${path}`),
-    ...all(/`((?:src|test|marbles|examples|tools|docs)\/[\w./-]+)`/g).filter((path) => !existsSync(path)).map((path) => `there is no ${path}`),
-    ...all(/`((?:monitor|event|demand|grant|account|memory|bucket|window|factory|status|header|retry)-\d\d)`/g).filter((id) => !scenarios.has(id)).map((id) => `there is no scenario ${id}`),
-  ];
-}
+/** Whatever a page may name, and how to tell that it is there. */
+const NAMED: readonly (readonly [what: string, pattern: RegExp, exists: (name: string) => boolean])[] = [
+  ['npm script ', /npm run ([\w:-]+)/g, (name) => name in scripts],
+  ['', /npx tsx ([\w./-]+)/g, existsSync],
+  ['', /`((?:src|test|marbles|examples|tools|docs)\/[\w./-]+)`/g, existsSync],
+  [
+    'scenario ',
+    /`((?:monitor|event|demand|grant|account|memory|bucket|window|factory|status|header|retry)-\d\d)`/g,
+    (id) => scenarios.has(id),
+  ],
+];
+
+const unknownNames = (text: string): string[] =>
+  NAMED.flatMap(([what, pattern, exists]) =>
+    [...text.matchAll(pattern)].flatMap(([, name = '']) => (exists(name) ? [] : [`there is no ${what}${name}`])),
+  );

@@ -61,6 +61,9 @@ interface Directive {
 /** Fences that need no check. TypeScript under another name would slip through, so everything else is refused. */
 const PLAIN = new Set(['text', 'sh', 'json']);
 
+const DIRECTIVE =
+  /^(?<kind>ts|ts: (?:page|continues|test|then|checked(?=:|$))|output(?=:|$))(?:(?<=checked|output): (?<detail>.+))?$/;
+
 export function readPage(path: string, markdown: string): Page {
   return new Reader(path, markdown).read();
 }
@@ -113,7 +116,7 @@ class Reader {
     const closed = line.text.trimEnd().endsWith('-->');
     const first = line.text.replace('<!--', '').replace('-->', '').trim();
     const code = closed ? [] : this.#until('-->', line);
-    const [, kind = '', detail = ''] = /^(ts: page|ts: continues|ts: test|ts: checked|ts: then|ts|output)(?:: (.+))?$/.exec(first) ?? [];
+    const { kind = '', detail = '' } = DIRECTIVE.exec(first)?.groups ?? {};
     if (kind === '') throw this.#error(line, `unknown comment "${first}"`);
     if (kind === 'ts: checked' && detail === '') throw this.#error(line, 'say why the block cannot run');
     if (kind === 'ts: then') {
@@ -128,12 +131,13 @@ class Reader {
     const directive = this.#pending;
     this.#pending = null;
     if (language === 'ts') this.#block(inside, line, directive);
-    else if (!PLAIN.has(language)) throw this.#error(line, `a fence of "${language}": use ts, or one of ${[...PLAIN].join(', ')}`);
+    else if (!PLAIN.has(language))
+      throw this.#error(line, `a fence of "${language}": use ts, or one of ${[...PLAIN].join(', ')}`);
     else if (directive?.kind === 'output' && language === 'text') {
       const last = this.#last(line);
-      const timesVary = directive.detail === 'times vary';
-      if (!timesVary && directive.detail !== '') throw this.#error(line, `unknown output "${directive.detail}"`);
-      last.output = { text: inside.map(({ text }) => text).join('\n'), timesVary };
+      if (!['', 'times vary'].includes(directive.detail))
+        throw this.#error(line, `unknown output "${directive.detail}"`);
+      last.output = { text: inside.map(({ text }) => text).join('\n'), timesVary: directive.detail !== '' };
     } else if (directive) throw this.#error(line, `"${directive.kind}" stands before a fence of "${language}"`);
     if (language === 'sh') this.#commands.push(...inside);
   }
@@ -164,7 +168,8 @@ class Reader {
 
   #nothingPending(line: Line): void {
     const pending = this.#pending;
-    if (pending) throw this.#error({ text: '', at: pending.at }, `"${pending.kind}" has no fence below it before line ${line.at}`);
+    if (pending)
+      throw this.#error({ text: '', at: pending.at }, `"${pending.kind}" has no fence below it before line ${line.at}`);
   }
 
   #error(line: Line, what: string): PageError {

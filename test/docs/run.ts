@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
-import type { Block } from './page.js';
+import type { Block, Line } from './page.js';
 
 const ROOT = process.cwd();
 /** A block shows one thing; one that takes longer does not end. */
@@ -20,7 +20,7 @@ export interface Ran {
 }
 
 export interface Bundle {
-  run(block: Block): Promise<Ran>;
+  run(block: Block, limitMs?: number): Promise<Ran>;
   remove(): Promise<void>;
 }
 
@@ -46,14 +46,14 @@ export async function bundled(blocks: readonly Block[]): Promise<Bundle> {
     logLevel: 'silent',
   });
   return {
-    run: (block) => run(join(directory, `${name(block)}.mjs`)),
+    run: (block, limitMs = LIMIT_MS) => run(join(directory, `${name(block)}.mjs`), limitMs),
     remove: () => rm(directory, { recursive: true }),
   };
 }
 
 function source({ before, own }: Block): string {
-  const lines = [...before.map(({ text }) => text), `console.log(${JSON.stringify(OWN)});`, ...own.map(({ text }) => text)];
-  return lines.join('\n');
+  const text = (lines: readonly Line[]): string => lines.map((line) => line.text).join('\n');
+  return [text(before), `console.log(${JSON.stringify(OWN)});`, text(own)].join('\n');
 }
 
 function virtual(sources: ReadonlyMap<string, string>): Plugin {
@@ -70,13 +70,13 @@ function virtual(sources: ReadonlyMap<string, string>): Plugin {
   };
 }
 
-function run(path: string): Promise<Ran> {
+function run(path: string, timeout: number): Promise<Ran> {
   return new Promise((done) => {
-    const options = { timeout: LIMIT_MS, env: { ...process.env, NO_COLOR: '1', NODE_OPTIONS: '' } };
+    const options = { timeout, env: { ...process.env, NO_COLOR: '1', NODE_OPTIONS: '' } };
     execFile(process.execPath, [path], options, (error, stdout, stderr) => {
       const output = stdout.slice(stdout.lastIndexOf(OWN) + OWN.length).trim();
       if (error === null) done({ output, failure: null });
-      else if (error.killed) done({ output, failure: `it did not end within ${LIMIT_MS} ms` });
+      else if (error.killed) done({ output, failure: `it did not end within ${timeout} ms` });
       else done({ output, failure: `${error.message}\n${stderr}` });
     });
   });
