@@ -24,7 +24,7 @@ const ON_PUBLIC_SURFACE: readonly (readonly [folder: RegExp, sees: RegExp])[] = 
 
 /** Free of RxJS, themselves and in whatever they load, so that a binding for another RxJS is one new file. */
 const WITHOUT_RXJS =
-  /^src\/(?:evaluator\/(?!evaluator|inbox|ledger)[^/]+|accounts\/(?:circuit|level|memory-pacing|rate-limit-info|stamps|statuses|throttle|upstream-failure|validation))\.ts$/;
+  /^src\/(?:evaluator\/(?!evaluator|inbox|ledger)[^/]+|accounts\/(?:amounts|circuit|level|memory-pacing|rate-limit-info|route|stamps|statuses|throttle|upstream-failure|validation))\.ts$/;
 
 /** Readers copy these, so they use what readers have. */
 const LIKE_A_USER = /^(?:examples|marbles|bench)\//;

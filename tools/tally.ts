@@ -13,14 +13,22 @@ const MISSING: Count = { passed: 0, failed: 1 };
 interface VitestResults {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
-  readonly numFailedTestSuites: number;
+  readonly testResults: readonly { readonly status: string; readonly assertionResults: readonly { status: string }[] }[];
   readonly success: boolean;
+}
+
+/** Files that failed before any of their tests could: an import that throws, a hook that fails. */
+function brokenFiles({ testResults }: VitestResults): number {
+  const broken = testResults.filter(
+    ({ status, assertionResults }) => status === 'failed' && assertionResults.every((test) => test.status !== 'failed'),
+  );
+  return broken.length;
 }
 
 function tests(path: string): Count {
   if (!existsSync(path)) return MISSING;
   const results = JSON.parse(readFileSync(path, 'utf8')) as VitestResults;
-  const failed = Math.max(results.numFailedTests, results.numFailedTestSuites);
+  const failed = results.numFailedTests + brokenFiles(results);
   return { passed: results.numPassedTests, failed: failed === 0 && !results.success ? 1 : failed };
 }
 
