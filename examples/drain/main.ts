@@ -6,8 +6,8 @@ const workers = new CountingGate({ name: 'workers', capacity: 3 });
 const admission = createAdmission();
 const outcomes = new Map<string, string>();
 
-/** Ends by itself after 50 ms. */
-const short = (): ObservableInput<string> => timer(50).pipe(map(() => 'done'));
+/** Ends by itself after 300 ms. */
+const short = (): ObservableInput<string> => timer(300).pipe(map(() => 'done'));
 
 /** Would never end: it listens to its grant's signal, as `fetch` and every SDK do, and takes 20 ms to clean up. */
 const endless = (grant: Grant): ObservableInput<string> =>
@@ -36,8 +36,8 @@ from(jobs)
 process.once('SIGTERM', () => void shutDown());
 
 async function shutDown(): Promise<void> {
-  console.log('SIGTERM: draining, 200 ms at most');
-  const report = await admission.drain({ timeout: 200 });
+  console.log('SIGTERM: draining, 1 s at most');
+  const report = await admission.drain({ timeout: 1_000 });
   const left = report.left.map(({ job }) => String(job)).join(', ');
   console.log(`drained: ${report.drained}, refused: ${report.refused}, told to abort: ${left}`);
   // Those that were told to abort may still clean up; a real server would now close its pools, in that order.

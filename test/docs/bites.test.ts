@@ -1,7 +1,8 @@
 /** The check of the docs bites: a page with one fault of each kind fails, and names the line. */
 import { describe, expect, it } from 'vitest';
 import { deadEnds } from './links.js';
-import { readPage, type Page } from './page.js';
+import type { Page } from './page.js';
+import { readPage } from './read-page.js';
 import { bundled, type Ran } from './run.js';
 import { typeErrors } from './types.js';
 
@@ -42,10 +43,10 @@ describe('a page that breaks the convention', () => {
 });
 
 describe('a block that does not compile', () => {
-  it('is named by its line, also behind what it continues', { timeout: 120_000 }, () => {
+  it('is named by its line, also behind what comes before it', { timeout: 120_000 }, () => {
     const blocks = [
       ...page('Text.', ...fence("import { demand } from 'rx-admission';", 'const n: number = demand();')).blocks,
-      ...page(...fence('const a = 1;'), '<!-- ts: continues -->', ...fence('a.length;')).blocks,
+      ...page('<!-- ts: page -->', ...fence('const a = 1;'), ...fence('a.length;')).blocks,
       ...page('<!-- ts: page', 'const hidden = 1;', '-->', ...fence('hidden;'), ...fence('hiden;')).blocks,
       ...page(...fence("import { CountingGates } from 'rx-admission';")).blocks,
       ...page(...fence('// @ts-expect-error', '1;')).blocks,
@@ -81,8 +82,7 @@ describe('a block that does not run', () => {
   it('prints its own lines only, and all of them', async () => {
     const before = fence("console.log('before');");
     const own = fence("console.log('own', 'line');");
-    const continued = page(...before, '<!-- ts: continues -->', ...own);
-    expect(await ran(continued)).toEqual({ output: 'own line', failure: null });
+    expect(await ran(page('<!-- ts: page -->', ...before, ...own))).toEqual({ output: 'own line', failure: null });
   });
 });
 

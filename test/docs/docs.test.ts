@@ -3,8 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deadEnds } from './links.js';
 import { register } from './modules.js';
-import { readPage, type Block } from './page.js';
-import { bundled, withoutTimes, type Bundle } from './run.js';
+import type { Block } from './page.js';
+import { readPage } from './read-page.js';
+import { bundled, runProgram, withoutTimes, type Bundle } from './run.js';
 import { typeErrors } from './types.js';
 
 const paths = [
@@ -48,6 +49,16 @@ describe('a block', () => {
     const { text, timesVary } = block.output;
     const compared = timesVary ? withoutTimes : (printed: string) => printed;
     expect(compared(output)).toBe(compared(text));
+  });
+});
+
+describe('an example that is quoted', () => {
+  const excerpts = pages.flatMap((page) => page.excerpts);
+
+  it.each(excerpts)('$program prints what $page shows at line $at', { timeout: 60_000 }, async ({ program, text }) => {
+    const { failure, output } = await runProgram(program, 50_000);
+    expect(failure).toBeNull();
+    expect(withoutTimes(output)).toContain(withoutTimes(text));
   });
 });
 

@@ -1,4 +1,4 @@
-/** Runs blocks, each in a process of its own: it must end by itself, without an error, and print what its page says. */
+/** Runs blocks and programs, each in a process of its own: it must end by itself, without an error. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,7 @@ export async function bundled(blocks: readonly Block[]): Promise<Bundle> {
     logLevel: 'silent',
   });
   return {
-    run: (block, limitMs = LIMIT_MS) => run(join(directory, `${name(block)}.mjs`), limitMs),
+    run: (block, limitMs = LIMIT_MS) => run([join(directory, `${name(block)}.mjs`)], limitMs),
     remove: () => rm(directory, { recursive: true }),
   };
 }
@@ -70,11 +70,14 @@ function virtual(sources: ReadonlyMap<string, string>): Plugin {
   };
 }
 
-function run(path: string, timeout: number): Promise<Ran> {
+/** An example, as its reader runs it. */
+export const runProgram = (path: string, limitMs: number): Promise<Ran> => run(['--import', 'tsx', path], limitMs);
+
+function run(args: readonly string[], timeout: number): Promise<Ran> {
   return new Promise((done) => {
     const options = { timeout, env: { ...process.env, NO_COLOR: '1', NODE_OPTIONS: '' } };
-    execFile(process.execPath, [path], options, (error, stdout, stderr) => {
-      const output = stdout.slice(stdout.lastIndexOf(OWN) + OWN.length).trim();
+    execFile(process.execPath, args, options, (error, stdout, stderr) => {
+      const output = (stdout.split(`${OWN}\n`).at(-1) ?? '').trim();
       if (error === null) done({ output, failure: null });
       else if (error.killed) done({ output, failure: `it did not end within ${timeout} ms` });
       else done({ output, failure: `${error.message}\n${stderr}` });
