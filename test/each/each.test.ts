@@ -218,7 +218,11 @@ describe('each', () => {
         *[Symbol.iterator]() {
           try {
             yield 1;
-            subscription.unsubscribe();
+            try {
+              subscription.unsubscribe();
+            } catch (error) {
+              log.push(String(error));
+            }
             if (end === 'throws') throw boom;
             if (end === 'yields') yield 2;
           } finally {
