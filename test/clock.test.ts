@@ -216,7 +216,16 @@ describe('Alarms', () => {
     const alarms = new Alarms(virtual);
     const ran: string[] = [];
     const set = (at: number, name: string): Alarm => alarms.set(at, () => ran.push(`${virtual.now()} ${name}`));
-    for (const [at, name] of [[30, 'a'], [10, 'b'], [30, 'c'], [20, 'd'], [30, 'e'], [10, 'f'], [30, 'g']] as const) set(at, name);
+    for (const [at, name] of [
+      [30, 'a'],
+      [10, 'b'],
+      [30, 'c'],
+      [20, 'd'],
+      [30, 'e'],
+      [10, 'f'],
+      [30, 'g'],
+    ] as const)
+      set(at, name);
     expect(ran).toEqual([]);
     virtual.advanceTo(100);
     expect(ran).toEqual(['10 b', '10 f', '20 d', '30 a', '30 c', '30 e', '30 g']);
@@ -356,7 +365,13 @@ describe('Alarms', () => {
         const list: { name: number; at: number; due: number; alarm: Alarm | null; over: boolean }[] = [];
         const set = (at: number, then?: () => void): void => {
           // At least one unit ahead, and on a whole one.
-          const entry: (typeof list)[number] = { name: list.length, at, due: Math.max(Math.ceil(at), virtual.now() + 1), alarm: null, over: false };
+          const entry: (typeof list)[number] = {
+            name: list.length,
+            at,
+            due: Math.max(Math.ceil(at), virtual.now() + 1),
+            alarm: null,
+            over: false,
+          };
           list.push(entry);
           entry.alarm = alarms.set(at, () => {
             ran.push(`${virtual.now()} ${entry.name}`);
@@ -414,7 +429,12 @@ describe('two fakes at once', () => {
     });
     scheduler.run(({ hot, expectObservable, flush }) => {
       const { admit } = createAdmission({ scheduler });
-      const out = hot('ab|').pipe(admit((item) => demand([other, item === 'a' ? 60_000 : 5]), (item) => [item]));
+      const out = hot('ab|').pipe(
+        admit(
+          (item) => demand([other, item === 'a' ? 60_000 : 5]),
+          (item) => [item],
+        ),
+      );
       expectObservable(out).toBe('a----(b|)');
       flush();
       expect(faked.granted).toEqual([start]);
@@ -428,7 +448,8 @@ describe('two fakes at once', () => {
 });
 
 describe('the clock of an account', () => {
-  const message = 'account pool already runs on another clock: give it and every admission that names it the same scheduler';
+  const message =
+    'account pool already runs on another clock: give it and every admission that names it the same scheduler';
   const pool = (scheduler?: SchedulerLike): CountingGate => new CountingGate({ name: 'pool', capacity: 2, scheduler });
 
   it('is the one of its constructor, or of the first admission that names it', () => {
@@ -449,11 +470,13 @@ describe('the clock of an account', () => {
     expect(() => admission.tryAcquire(demand(free, gate))).toThrow(new Error(message));
     await expect(admission.acquire(demand(free, gate))).rejects.toThrow(message);
     let told: unknown;
-    admission.defer(demand(free, gate), () => []).subscribe({
-      error: (error: unknown) => {
-        told = error;
-      },
-    });
+    admission
+      .defer(demand(free, gate), () => [])
+      .subscribe({
+        error: (error: unknown) => {
+          told = error;
+        },
+      });
     expect(told).toEqual(new Error(message));
     expect([gate.inUse(), free.inUse(), admission.queueSize, admission.status().accounts]).toEqual([0, 0, 0, []]);
   });

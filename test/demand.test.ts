@@ -169,7 +169,12 @@ describe('a demand that needs a connection', () => {
     const whole = demand(new ElasticWindow({ name: 'search', maxRequests: 9, baseWindow: 1_000 }));
     const pools = [new HttpGate({ name: 'http-a', capacity: 4 }), new HttpGate({ name: 'http-b', capacity: 4 })];
     const grants = [...pools, ...pools].map((http) => createAdmission({ http }).tryAcquire(whole)?.demand);
-    expect(grants.map((granted) => granted?.entries[1]?.account.name)).toEqual(['http-a', 'http-b', 'http-a', 'http-b']);
+    expect(grants.map((granted) => granted?.entries[1]?.account.name)).toEqual([
+      'http-a',
+      'http-b',
+      'http-a',
+      'http-b',
+    ]);
     expect(grants[2]).toBe(grants[0]);
     expect(createAdmission().tryAcquire(whole)?.demand).toBe(whole);
   });

@@ -17,7 +17,13 @@ describe('AdmissionError', () => {
   it('carries reason, account, instant and cause', () => {
     const cause = new Error('why');
     const error = new AdmissionError('no', { reason: 'timeout', account: 'gpt', retryAt: 7, cause });
-    expect(error).toMatchObject({ name: 'AdmissionError', message: 'no', reason: 'timeout', account: 'gpt', retryAt: 7 });
+    expect(error).toMatchObject({
+      name: 'AdmissionError',
+      message: 'no',
+      reason: 'timeout',
+      account: 'gpt',
+      retryAt: 7,
+    });
     expect(error.cause).toBe(cause);
   });
 
@@ -77,7 +83,11 @@ describe('what an ask is told', () => {
   it('is the account it was short of when its wait was over', async () => {
     const waits = told(admission.acquire(demand(slot), { maxWait: 30 }));
     clock.advanceTo(30);
-    expect(await waits).toMatchObject({ message: 'not granted within 30ms: it was short of slot', account: 'slot', reason: 'timeout' });
+    expect(await waits).toMatchObject({
+      message: 'not granted within 30ms: it was short of slot',
+      account: 'slot',
+      reason: 'timeout',
+    });
   });
 
   it('is the reason of its signal', async () => {

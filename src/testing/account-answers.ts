@@ -6,10 +6,16 @@ import { Random } from './random.js';
 import { show } from './show.js';
 
 export function isWellMade<A>(trial: Trial<A>): void {
-  const { name, replenishment, capacity, capacityChanges } = trial.subject().account as unknown as Record<string, unknown>;
-  if (typeof name !== 'string' || name === '') throw new ContractViolation(`its name is ${show(name)}: events call it by it`);
+  const { name, replenishment, capacity, capacityChanges } = trial.subject().account as unknown as Record<
+    string,
+    unknown
+  >;
+  if (typeof name !== 'string' || name === '')
+    throw new ContractViolation(`its name is ${show(name)}: events call it by it`);
   if (replenishment !== 'release' && replenishment !== 'time') {
-    throw new ContractViolation(`its replenishment is ${show(replenishment)}: it must be 'release' or 'time', no guess serves`);
+    throw new ContractViolation(
+      `its replenishment is ${show(replenishment)}: it must be 'release' or 'time', no guess serves`,
+    );
   }
   if (typeof capacity !== 'number' || !(capacity > 0)) {
     throw new ContractViolation(`its capacity is ${show(capacity)}: a number above zero`);
@@ -30,7 +36,9 @@ export function answersAtOnce<A>(trial: Trial<A>): void {
   if (subject.account.status === undefined) return;
   const summary: unknown = status?.summary();
   if (typeof summary !== 'string' || !/^[^\n]*\d[^\n]*$/.test(summary)) {
-    throw new ContractViolation(`status(${subject.at}).summary() answers ${show(summary)}: one line that names its numbers`);
+    throw new ContractViolation(
+      `status(${subject.at}).summary() answers ${show(summary)}: one line that names its numbers`,
+    );
   }
 }
 
@@ -76,7 +84,9 @@ export function hasOneIdentity<A>(trial: Trial<A>): void {
   for (const amount of trial.amounts) {
     const [key, again] = [account.accountFor?.(amount), account.accountFor?.(amount)];
     if (key === again && isKey(key)) continue;
-    throw new ContractViolation(`accountFor(${show(amount)}) answers ${show(key)}, then ${show(again)}: one key, always the same`);
+    throw new ContractViolation(
+      `accountFor(${show(amount)}) answers ${show(key)}, then ${show(again)}: one key, always the same`,
+    );
   }
 }
 
@@ -89,8 +99,10 @@ export function hasTheRoomItSays<A>(trial: Trial<A>): void {
     }
     for (const amount of trial.amounts.filter(ofNumber)) {
       const fits = subject.fits([amount], reserved);
-      if (fits === (amount <= room) || (fits === 'refused' && amount > room)) continue;
-      throw new ContractViolation(`room(${show(reserved)}) answers ${room}, but ${subject.asked('fits', [amount], reserved)} ${show(fits)}`);
+      if (fits === amount <= room || (fits === 'refused' && amount > room)) continue;
+      throw new ContractViolation(
+        `room(${show(reserved)}) answers ${room}, but ${subject.asked('fits', [amount], reserved)} answers ${show(fits)}`,
+      );
     }
   });
 }
@@ -98,4 +110,5 @@ export function hasTheRoomItSays<A>(trial: Trial<A>): void {
 const ofNumber = <A>(amount: A): amount is A & number => typeof amount === 'number';
 
 /** A bug may answer anything, whatever the type says. */
-const isKey = (key: unknown): boolean => (typeof key === 'object' && key !== null) || ['string', 'symbol'].includes(typeof key);
+const isKey = (key: unknown): boolean =>
+  (typeof key === 'object' && key !== null) || ['string', 'symbol'].includes(typeof key);

@@ -70,12 +70,19 @@ export function accountContract<A, T extends Account<A>>(options: AccountContrac
 export function accountContract<A, T extends Account<A>>(
   given: (() => T) | AccountContractOptions<A, T>,
 ): AccountContractCase[] {
-  const options = typeof given === 'function' ? { make: given, amounts: numbersFor(given() as unknown as Account) as A[] } : given;
+  const options =
+    typeof given === 'function' ? { make: given, amounts: numbersFor(given() as unknown as Account) as A[] } : given;
   const { make, amounts, less, more, at = 1_000, walks = 50, units = ownWeight } = options;
   const sample = make();
   const impossible = options.impossible === undefined ? defaultImpossible(sample, amounts) : options.impossible;
   const invalid = options.invalid ?? (sample.validate && amounts.some(isNumber) ? [NaN, -1] : []);
-  const trial = new Trial<A, T>(make, amounts, units, at, Array.from({ length: walks }, (_, index) => index + 1));
+  const trial = new Trial<A, T>(
+    make,
+    amounts,
+    units,
+    at,
+    Array.from({ length: walks }, (_, index) => index + 1),
+  );
 
   const cases: AccountContractCase[] = [];
   const rule = (title: string, run: () => void, applies = true): void => {
@@ -99,7 +106,11 @@ export function accountContract<A, T extends Account<A>>(
   rule('replenishes as it says', () => replenishesAsItSays(trial), asked);
   rule('announces more to every listener, and never less', () => announcesOnlyMore(trial, less, more));
   rule('takes and gives with a receipt and without', () => needsNoReceipt(trial), asked);
-  rule('validates amounts by RangeError', () => validates(trial, invalid), invalid.length > 0 || sample.validate !== undefined);
+  rule(
+    'validates amounts by RangeError',
+    () => validates(trial, invalid),
+    invalid.length > 0 || sample.validate !== undefined,
+  );
   rule('has one identity for one amount', () => hasOneIdentity(trial), asked && sample.accountFor !== undefined);
   rule('undoes a correction by its opposite', () => undoesACorrection(trial), asked && sample.adjust !== undefined);
   rule('has the room that it says', () => hasTheRoomItSays(trial), asked && sample.room !== undefined);

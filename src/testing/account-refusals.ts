@@ -15,7 +15,9 @@ export function neverGainsByReservation<A>(trial: Trial<A>): void {
         throw new ContractViolation(`${question} where it answers ${show(less)} with less set aside, ${show(some)}`);
       }
       if (greater === 'refused' && less !== 'refused') {
-        throw new ContractViolation(`${question}: what fits alone is not refused for a reservation, the answer is a plain no`);
+        throw new ContractViolation(
+          `${question}: what fits alone is not refused for a reservation, the answer is a plain no`,
+        );
       }
     }
   });
@@ -36,7 +38,8 @@ export function refusesTheImpossible<A>(trial: Trial<A>, impossible: A): void {
       }
     }
     const instant = subject.earliestFit([impossible]);
-    if (instant !== null) throw new ContractViolation(`earliestFit(${show([impossible])}) answers ${instant}: it never fits`);
+    if (instant !== null)
+      throw new ContractViolation(`earliestFit(${show([impossible])}) answers ${instant}: it never fits`);
     subject.answersStill(before, 'the impossible was refused, yet it changed the account');
   }
 }

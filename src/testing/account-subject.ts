@@ -54,7 +54,8 @@ export class AccountSubject<A> {
     if (taken === undefined) return;
     const { account } = this as { account: { give(...call: unknown[]): unknown } };
     const answer = account.give(taken.mine, this.at, taken.receipt);
-    if (answer !== undefined) throw new ContractViolation(`give(${show(taken.mine)}) answers ${show(answer)}: it only credits`);
+    if (answer !== undefined)
+      throw new ContractViolation(`give(${show(taken.mine)}) answers ${show(answer)}: it only credits`);
   }
 
   giveAll(): void {
@@ -64,7 +65,9 @@ export class AccountSubject<A> {
   earliestFit(mine: readonly A[], reserved: readonly A[] = []): number | null {
     const answer: unknown = this.account.earliestFit(mine, reserved, this.at);
     if (answer !== null && (typeof answer !== 'number' || !Number.isFinite(answer))) {
-      throw new ContractViolation(`${this.asked('earliestFit', mine, reserved)} answers ${show(answer)}: an instant or null`);
+      throw new ContractViolation(
+        `${this.asked('earliestFit', mine, reserved)} answers ${show(answer)}: an instant or null`,
+      );
     }
     return answer;
   }
@@ -142,7 +145,11 @@ export class AccountSubject<A> {
     for (const mine of mines) {
       for (const reserved of [[], ...this.amounts.map((amount) => [amount])]) {
         all.push({ question: this.asked('fits', mine, reserved), answer: this.fits(mine, reserved), tolerance: 0 });
-        all.push({ question: this.asked('earliestFit', mine, reserved), answer: this.earliestFit(mine, reserved), tolerance: 1 });
+        all.push({
+          question: this.asked('earliestFit', mine, reserved),
+          answer: this.earliestFit(mine, reserved),
+          tolerance: 1,
+        });
       }
     }
     return all;

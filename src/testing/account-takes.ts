@@ -12,7 +12,8 @@ export function takesWhatFits<A>(trial: Trial<A>): void {
       const fits = subject.fits(mine, reserved);
       const question = subject.asked('tryTake', mine, reserved);
       const took = subject.tryTake(mine, reserved, {});
-      if (took !== fits) throw new ContractViolation(`${question} answers ${show(took)} where fits answered ${show(fits)}`);
+      if (took !== fits)
+        throw new ContractViolation(`${question} answers ${show(took)} where fits answered ${show(fits)}`);
       if (took !== true) subject.answersStill(before, `${question} took nothing, yet it changed the account`);
     }
   });
@@ -22,7 +23,8 @@ export function isRestoredByGive<A>(trial: Trial<A>): void {
   trial.wandering((subject, random) => {
     const before = subject.answers();
     const outBefore = subject.out.length;
-    for (let count = 1 + random.below(3); count > 0; count -= 1) subject.tryTake(random.some(trial.amounts, 1, 2), [], {});
+    for (let count = 1 + random.below(3); count > 0; count -= 1)
+      subject.tryTake(random.some(trial.amounts, 1, 2), [], {});
     // In any order: what is given back is what was taken, whichever take it was.
     while (subject.out.length > outBefore) subject.give(outBefore + random.below(subject.out.length - outBefore));
     subject.answersStill(before, 'what was taken was given back, yet the account is another');
@@ -32,7 +34,7 @@ export function isRestoredByGive<A>(trial: Trial<A>): void {
 export function neverOverdraws<A>(trial: Trial<A>): void {
   trial.wandering((subject, random) => {
     if (subject.account.replenishment === 'time') subject.out.length = 0;
-    for (let no = 0; no < 4; ) {
+    for (let no = 0; no < 4;) {
       if (subject.tryTake(random.some(trial.amounts, 1, 2), random.some(trial.amounts, 0, 1), {}) !== true) no += 1;
       const { capacity } = subject.account;
       const out = Math.max(subject.unitsOut, subject.inUse());
@@ -55,7 +57,10 @@ export function needsNoReceipt<A>(trial: Trial<A>): void {
         subject.tryTake([amount], [], receipt());
       }
       while (subject.out.length > 0) subject.give(newestFirst ? subject.out.length - 1 : 0);
-      subject.answersStill(before, `taken and given back ${how}, the ${newestFirst ? 'newest' : 'oldest'} first, it is another`);
+      subject.answersStill(
+        before,
+        `taken and given back ${how}, the ${newestFirst ? 'newest' : 'oldest'} first, it is another`,
+      );
     }
   }
 }

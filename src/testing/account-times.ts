@@ -24,7 +24,8 @@ export function namesTheInstant<A>(trial: Trial<A>): void {
     for (const early of before) {
       if (early <= at || (instant !== null && early > instant - 1)) continue;
       subject.at = early;
-      if (subject.fits(mine, reserved) === true) throw new ContractViolation(`${answer}, but it fits at ${early} already`);
+      if (subject.fits(mine, reserved) === true)
+        throw new ContractViolation(`${answer}, but it fits at ${early} already`);
     }
     if (instant === null) return;
     subject.at = instant;
@@ -40,7 +41,9 @@ export function replenishesAsItSays<A>(trial: Trial<A>): void {
   const [smallest] = [...trial.amounts].sort((one, other) => trial.units(one) - trial.units(other)) as [A];
   if (replenishment === 'time') {
     if (subject.earliestFit([smallest]) === null) {
-      throw new ContractViolation(`it says 'time', but knows no instant at which the clock brings ${show(smallest)} back`);
+      throw new ContractViolation(
+        `it says 'time', but knows no instant at which the clock brings ${show(smallest)} back`,
+      );
     }
     subject.giveAll();
   } else {
@@ -64,20 +67,23 @@ export function announcesOnlyMore<A, T extends Account<A>>(
 ): void {
   const account = trial.make();
   const heard = [0, 0];
+  const errors: ContractViolation[] = [];
   const hooks = [0, 1].map((listener) =>
     account.capacityChanges.subscribe({
       next: () => {
         heard[listener] = (heard[listener] ?? 0) + 1;
       },
       error: (error: unknown) => {
-        throw new ContractViolation(`its capacityChanges ends in ${show(error)}: it never ends`);
-      },
-      complete: () => {
-        throw new ContractViolation('its capacityChanges completes: it never ends');
+        errors.push(new ContractViolation(`its capacityChanges ends in ${show(error)}: whoever listens would crash`));
       },
     }),
   );
+  const unbroken = (): void => {
+    const [first] = errors;
+    if (first) throw first;
+  };
   const silent = (what: string): void => {
+    unbroken();
     if (heard.some((count) => count > 0)) throw new ContractViolation(`${what} announces more, and there is none`);
   };
   silent('a subscription');
@@ -90,7 +96,9 @@ export function announcesOnlyMore<A, T extends Account<A>>(
   silent('less');
   subject.giveAll();
   more?.(account, subject.at);
-  if (more && heard[0] === 0) throw new ContractViolation('there is more, and nobody hears of it');
-  if (heard[0] !== heard[1]) throw new ContractViolation(`one listener heard ${heard.join(' times, the other ')}: every one hears all`);
   for (const hook of hooks) hook.unsubscribe();
+  unbroken();
+  if (more && heard[0] === 0) throw new ContractViolation('there is more, and nobody hears of it');
+  if (heard[0] !== heard[1])
+    throw new ContractViolation(`one listener heard ${heard.join(' times, the other ')}: every one hears all`);
 }

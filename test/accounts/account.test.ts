@@ -179,7 +179,11 @@ describe('the shipped families', () => {
   });
 
   it('only the window needs a connection', () => {
-    expect(ofEach((account) => account.requiresHttpConnection)).toMatchObject({ counting: false, bucket: false, window: true });
+    expect(ofEach((account) => account.requiresHttpConnection)).toMatchObject({
+      counting: false,
+      bucket: false,
+      window: true,
+    });
   });
 });
 
@@ -198,32 +202,35 @@ describe('an account that is asked', () => {
   crowded.tryTake([1], [], 0);
   for (let n = 0; n < 12; n += 1) blocked.recordPressure(0);
 
-  it.each([full, drained, crowded, blocked, latched])('account-15: $name answers at once, and makes no timer', (account) => {
-    const timers = [vi.spyOn(globalThis, 'setTimeout'), vi.spyOn(globalThis, 'setInterval')];
-    const answers: unknown[] = [];
-    const ask = (call: () => unknown): void => {
-      try {
-        answers.push(call());
-      } catch (error) {
-        answers.push(error);
+  it.each([full, drained, crowded, blocked, latched])(
+    'account-15: $name answers at once, and makes no timer',
+    (account) => {
+      const timers = [vi.spyOn(globalThis, 'setTimeout'), vi.spyOn(globalThis, 'setInterval')];
+      const answers: unknown[] = [];
+      const ask = (call: () => unknown): void => {
+        try {
+          answers.push(call());
+        } catch (error) {
+          answers.push(error);
+        }
+      };
+      ask(() => account.inUse(1));
+      ask(() => account.fits([1], [], 1));
+      ask(() => account.tryTake([1], [], 1));
+      ask(() => account.earliestFit([1], [], 1));
+      ask(() => {
+        account.give([], 1);
+      });
+      expect(answers).toHaveLength(5);
+      for (const answer of answers) {
+        expect(answer).not.toBeInstanceOf(Promise);
+        expect(answer).not.toBeInstanceOf(Observable);
+        const plain = ['boolean', 'number', 'undefined'].includes(typeof answer) || answer === null;
+        expect(plain || answer instanceof RefusedError).toBe(true);
       }
-    };
-    ask(() => account.inUse(1));
-    ask(() => account.fits([1], [], 1));
-    ask(() => account.tryTake([1], [], 1));
-    ask(() => account.earliestFit([1], [], 1));
-    ask(() => {
-      account.give([], 1);
-    });
-    expect(answers).toHaveLength(5);
-    for (const answer of answers) {
-      expect(answer).not.toBeInstanceOf(Promise);
-      expect(answer).not.toBeInstanceOf(Observable);
-      const plain = ['boolean', 'number', 'undefined'].includes(typeof answer) || answer === null;
-      expect(plain || answer instanceof RefusedError).toBe(true);
-    }
-    for (const timer of timers) expect(timer).not.toHaveBeenCalled();
-  });
+      for (const timer of timers) expect(timer).not.toHaveBeenCalled();
+    },
+  );
 });
 
 describe('a deadline that has passed', () => {
@@ -242,9 +249,11 @@ describe('a deadline that has passed', () => {
     const clock = new VirtualTimeScheduler();
     const admission = createAdmission({ scheduler: clock });
     let granted = -1;
-    admission.defer(demand(new Late()), () => [clock.now()]).subscribe((at) => {
-      granted = at;
-    });
+    admission
+      .defer(demand(new Late()), () => [clock.now()])
+      .subscribe((at) => {
+        granted = at;
+      });
     expect([granted, admission.nextDeadline, clock.actions]).toEqual([0, null, []]);
   });
 });

@@ -72,7 +72,9 @@ describe('CountingGate', () => {
   });
 
   it('starts its stamp at the instant it was made, where its clock is known', () => {
-    expect(new CountingGate({ name: 'g', capacity: 1, scheduler: new VirtualClock(42) }).status().lastActivity).toBe(42);
+    expect(new CountingGate({ name: 'g', capacity: 1, scheduler: new VirtualClock(42) }).status().lastActivity).toBe(
+      42,
+    );
   });
 
   it('account-07: its status names permits, uses and the stamp, its summary contains "1/2"', () => {
@@ -122,10 +124,12 @@ describe('resize', () => {
     const outcomes: string[] = [];
     admission.defer(demand([pair, 2]), () => new Promise(() => undefined)).subscribe();
     for (const permits of [3, 2]) {
-      admission.defer(demand([pair, permits]), () => []).subscribe({
-        error: (error: unknown) => outcomes.push(`${permits}: ${String(error)}`),
-        complete: () => outcomes.push(`${permits}: done`),
-      });
+      admission
+        .defer(demand([pair, permits]), () => [])
+        .subscribe({
+          error: (error: unknown) => outcomes.push(`${permits}: ${String(error)}`),
+          complete: () => outcomes.push(`${permits}: done`),
+        });
     }
     pair.resize(2);
     expect(outcomes).toEqual(['3: RefusedError: pair: 3 permits can never fit 2; ask for fewer at once']);

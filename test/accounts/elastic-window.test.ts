@@ -1,6 +1,13 @@
 /** The elastic window: stamps on the clock, a width that stretches under pressure, a circuit. */
 import * as fc from 'fast-check';
-import { ElasticWindow, RefusedError, UpstreamFailure, createAdmission, demand, type ElasticWindowOptions } from 'rx-admission';
+import {
+  ElasticWindow,
+  RefusedError,
+  UpstreamFailure,
+  createAdmission,
+  demand,
+  type ElasticWindowOptions,
+} from 'rx-admission';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../conformance/virtual-clock.js';
 import { RecordedLog, Wakes, thrownBy } from './recorded-log.js';
@@ -105,7 +112,10 @@ describe('the stamps', () => {
   });
 
   it('refuse more than a window holds, naming the numbers and the remedy', () => {
-    for (const ask of [(svc: ElasticWindow) => svc.fits([11], [], 0), (svc: ElasticWindow) => svc.tryTake([6, 5], [], 0)]) {
+    for (const ask of [
+      (svc: ElasticWindow) => svc.fits([11], [], 0),
+      (svc: ElasticWindow) => svc.tryTake([6, 5], [], 0),
+    ]) {
       const error = thrownBy(() => ask(window()));
       expect(error).toBeInstanceOf(RefusedError);
       expect(error.message).toBe('svc: 11 requests can never fit a window of 10; ask for fewer at once');
@@ -117,7 +127,13 @@ describe('the stamps', () => {
     const verb = fc.constantFrom('take', 'give', 'press', 'advise', 'success', 'status');
     fc.assert(
       fc.property(fc.array(fc.tuple(verb, fc.nat(700)), { maxLength: 80 }), (steps) => {
-        const svc = window({ maxRequests: 4, initialCooldown: 500, maxCooldown: 2_000, probeTimeout: 800, maxThrottle: 3 });
+        const svc = window({
+          maxRequests: 4,
+          initialCooldown: 500,
+          maxCooldown: 2_000,
+          probeTimeout: 800,
+          maxThrottle: 3,
+        });
         const receipts: object[] = [];
         let at = 0;
         for (const [what, wait] of steps) {
@@ -147,8 +163,10 @@ describe('the stamps', () => {
               svc.status(at);
           }
           const { availablePermits, throttle } = svc.status(at);
-          if (availablePermits < 0 || svc.inUse(at) > 4 || throttle < 0 || throttle > 3) throw new Error(svc.status(at).summary());
-          if (svc.circuit !== 'BLOCKED' && svc.cooldownRemainingMs(at) !== 0) throw new Error('a cooldown without a block');
+          if (availablePermits < 0 || svc.inUse(at) > 4 || throttle < 0 || throttle > 3)
+            throw new Error(svc.status(at).summary());
+          if (svc.circuit !== 'BLOCKED' && svc.cooldownRemainingMs(at) !== 0)
+            throw new Error('a cooldown without a block');
         }
       }),
     );
@@ -158,7 +176,11 @@ describe('the stamps', () => {
 describe('the throttle', () => {
   it('rises by one a signal, up to 9, and the width with it', () => {
     const svc = window({ failuresAtMaxToBlock: 1_000 });
-    expect([pressed(svc, 1).throttle, svc.effectiveWindowMs, svc.statusIndicator()]).toEqual([1, 2_000, 'throttle:2.0x']);
+    expect([pressed(svc, 1).throttle, svc.effectiveWindowMs, svc.statusIndicator()]).toEqual([
+      1,
+      2_000,
+      'throttle:2.0x',
+    ]);
     expect([pressed(svc, 20).throttle, svc.effectiveWindowMs]).toEqual([9, 10_000]);
   });
 
@@ -185,7 +207,14 @@ describe('the throttle', () => {
   });
 
   it('follows the steps it is given', () => {
-    const svc = window({ throttleIncrement: 2, throttleDecrement: 0.5, recoveryMultiplier: 3, recoveryInterval: 50, maxThrottle: 3, successesPerDecrease: 2 });
+    const svc = window({
+      throttleIncrement: 2,
+      throttleDecrement: 0.5,
+      recoveryMultiplier: 3,
+      recoveryInterval: 50,
+      maxThrottle: 3,
+      successesPerDecrease: 2,
+    });
     expect(pressed(svc, 1).throttle).toBe(2);
     expect(pressed(svc, 1).throttle).toBe(3);
     svc.onSuccess(1);
@@ -204,7 +233,9 @@ describe('the circuit', () => {
     expect(svc.circuit).toBe('HEALTHY');
     for (let n = 0; n < 9; n += 1) svc.onRateLimitError(failure(), 0);
     expect([svc.circuit, svc.statusIndicator(), svc.cooldownRemainingMs(0)]).toEqual(['BLOCKED', 'blocked', 30_000]);
-    expect(lines.lines).toEqual(['warn: svc: circuit open for 30000ms: last response HTTP 503 from search: overloaded']);
+    expect(lines.lines).toEqual([
+      'warn: svc: circuit open for 30000ms: last response HTTP 503 from search: overloaded',
+    ]);
   });
 
   it('says in whole ms how long, and that nothing was recorded where nothing was', () => {
@@ -311,7 +342,13 @@ describe('the circuit', () => {
 describe('its clock', () => {
   it('is one for stamps, cooldown and recovery, and serves the verbs that name no instant', () => {
     const clock = new VirtualClock(0);
-    const svc = window({ scheduler: clock, maxRequests: 1, maxThrottle: 0, failuresAtMaxToBlock: 1, initialCooldown: 500 });
+    const svc = window({
+      scheduler: clock,
+      maxRequests: 1,
+      maxThrottle: 0,
+      failuresAtMaxToBlock: 1,
+      initialCooldown: 500,
+    });
     svc.tryTake([1], [], 0);
     clock.advanceTo(400);
     svc.recordPressure();

@@ -111,7 +111,8 @@ describe('the events of an account', () => {
     world.ask(0, 'H', demand(slot));
     for (const n of [0, 1, 2]) world.ask(n + 1, `W${n}`, demand(slot));
     for (const [index, job] of ['H', 'W0', 'W1', 'W2'].entries()) world.release(10 * (index + 1), job);
-    const counts = (type: string): number[] => world.events.filter((event) => event.type === type).map(({ waiters }) => waiters);
+    const counts = (type: string): number[] =>
+      world.events.filter((event) => event.type === type).map(({ waiters }) => waiters);
     expect([counts('HELD'), counts('GRANTED_FROM_HOLD')]).toEqual([
       [1, 2, 3],
       [2, 1, 0],
@@ -163,11 +164,13 @@ describe('the events of an account', () => {
     const world = new World();
     const circuit = new Circuit('circuit');
     let told: unknown;
-    world.admission.defer(demand(circuit), () => [], { job: 'A' }).subscribe({
-      error: (error: unknown) => {
-        told = error;
-      },
-    });
+    world.admission
+      .defer(demand(circuit), () => [], { job: 'A' })
+      .subscribe({
+        error: (error: unknown) => {
+          told = error;
+        },
+      });
     expect(told).toBe(circuit.refusal);
     expect(world.lines).toEqual(['0 REJECTED circuit A 0 0 circuit_blocked']);
   });

@@ -132,7 +132,11 @@ describe('coveredFrom', () => {
     // Thousandths meet whole milliseconds, where rounding either way is one too many.
     fc.integer({ min: 0, max: 1_000 }).map((thousandth) => thousandth / 1_000),
   );
-  const waits = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 100_000 }), fc.double({ min: 0, max: 1e5, noNaN: true }));
+  const waits = fc.oneof(
+    fc.constant(0),
+    fc.integer({ min: 0, max: 100_000 }),
+    fc.double({ min: 0, max: 1e5, noNaN: true }),
+  );
 
   it('names the first whole instant at which the amount is covered, on every clock, rate and throttle', () => {
     fc.assert(

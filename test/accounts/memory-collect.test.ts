@@ -38,7 +38,9 @@ class Garbage {
   }
 
   ask(job: string): void {
-    this.admission.defer(demand(this.db), () => [job]).subscribe((name) => this.granted.push(`${this.clock.now()} ${name}`));
+    this.admission
+      .defer(demand(this.db), () => [job])
+      .subscribe((name) => this.granted.push(`${this.clock.now()} ${name}`));
   }
 }
 

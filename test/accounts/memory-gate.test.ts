@@ -98,7 +98,12 @@ describe('the pace', () => {
     const heap = new Heap(0.85);
     heap.gate.tryTake([], [], 0.5);
     held(heap.gate, 2);
-    expect(heap.gate.status(100)).toMatchObject({ zone: 'DRAINING', heldOnMemory: 2, pacingDelayMs: 1_012, growthPenalty: 1 });
+    expect(heap.gate.status(100)).toMatchObject({
+      zone: 'DRAINING',
+      heldOnMemory: 2,
+      pacingDelayMs: 1_012,
+      growthPenalty: 1,
+    });
     expect(heap.gate.statusIndicator(100)).toBe('pace:1012ms');
     expect([heap.gate.statusIndicator(1_112), heap.gate.status(1_112).pacingDelayMs]).toEqual([null, 0]);
   });
@@ -184,10 +189,12 @@ describe('the readings', () => {
     const db = new CountingGate({ name: 'db', capacity: 1 });
     const outcomes: unknown[] = [];
     const ask = (): void => {
-      admission.defer(demand(db), () => ['granted']).subscribe({
-        next: (value) => outcomes.push(value),
-        error: (error: unknown) => outcomes.push((error as Error).message),
-      });
+      admission
+        .defer(demand(db), () => ['granted'])
+        .subscribe({
+          next: (value) => outcomes.push(value),
+          error: (error: unknown) => outcomes.push((error as Error).message),
+        });
     };
     ask();
     heap.ratio = 0.5;
@@ -240,7 +247,9 @@ describe('the readings', () => {
     const admission = createAdmission({ memory: gate, scheduler: new VirtualClock(0) });
     expect(() => gate.fits([], [], 0)).toThrow('the gauge is gone');
     const db = new CountingGate({ name: 'db', capacity: 1 });
-    expect(() => admission.tryAcquire(demand(db))).toThrow('the account "memory" failed while it was asked: the gauge is gone');
+    expect(() => admission.tryAcquire(demand(db))).toThrow(
+      'the account "memory" failed while it was asked: the gauge is gone',
+    );
   });
 });
 

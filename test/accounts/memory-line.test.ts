@@ -82,7 +82,9 @@ describe('the line of memory', () => {
         }
         if (done !== 150) throw new Error(`${done} of 150 are done`);
         const heldMarks = events.filter((event) => event.startsWith('HELD memory')).map((event) => event.slice(12));
-        const drained = events.filter((event) => event.startsWith('GRANTED_FROM_HOLD memory')).map((event) => event.slice(25));
+        const drained = events
+          .filter((event) => event.startsWith('GRANTED_FROM_HOLD memory'))
+          .map((event) => event.slice(25));
         expect(drained).toEqual(heldMarks);
         expect([db.inUse(), admission.queueSize, admission.nextDeadline, clock.actions]).toEqual([0, 0, null, []]);
         expect(admission.status().accounts.map(({ name, waiters }) => [name, waiters])).toEqual([['memory', 0]]);

@@ -67,7 +67,8 @@ describe('the floor', () => {
 });
 
 describe('the latch', () => {
-  const latchAt = (ratio: number, latched: boolean): boolean => latchMoved({ ...looked(fresh, ratio), latched }).latched;
+  const latchAt = (ratio: number, latched: boolean): boolean =>
+    latchMoved({ ...looked(fresh, ratio), latched }).latched;
 
   it('sets at 0.95 and clears strictly below 0.90', () => {
     expect([0.949_999, 0.95, 1].map((ratio) => latchAt(ratio, false))).toEqual([false, true, true]);

@@ -176,7 +176,9 @@ describe('Accounts.gate', () => {
   });
 
   it('refuses a bound that is none', () => {
-    expect(() => new Accounts().gate({ id: 'x', maxConcurrent: 0 })).toThrow('x: capacity must be a positive whole number');
+    expect(() => new Accounts().gate({ id: 'x', maxConcurrent: 0 })).toThrow(
+      'x: capacity must be a positive whole number',
+    );
   });
 });
 

@@ -36,9 +36,9 @@ describe('a router', () => {
   it('is named, of category router, and replenishes as its accounts do', () => {
     expect(new Two().models).toMatchObject({ name: 'models', category: 'router', replenishment: 'time' });
     const gates = [new CountingGate({ name: 'a', capacity: 1 })];
-    expect(router({ name: 'r', accounts: gates, route: (account: CountingGate) => ({ account, amount: 1 }) }).replenishment).toBe(
-      'release',
-    );
+    expect(
+      router({ name: 'r', accounts: gates, route: (account: CountingGate) => ({ account, amount: 1 }) }).replenishment,
+    ).toBe('release');
   });
 
   it('holds and has in use what its accounts do together, each counted once', () => {
@@ -62,7 +62,11 @@ describe('a router', () => {
 
   it('refuses a route that leads elsewhere, and names it', () => {
     const elsewhere = new TokenBucket({ name: 'elsewhere', tokensPerMinute: 1 });
-    const lost = router({ name: 'r', accounts: [new Two().gpt], route: (amount: number) => ({ account: elsewhere, amount }) });
+    const lost = router({
+      name: 'r',
+      accounts: [new Two().gpt],
+      route: (amount: number) => ({ account: elsewhere, amount }),
+    });
     for (const ask of [() => lost.fits([1], [], 0), () => demand([lost, 1]), () => lost.accountFor(1)]) {
       expect(ask).toThrow(new TypeError('router r led to "elsewhere", which is not among its accounts'));
     }
@@ -135,7 +139,11 @@ describe('a router asked directly', () => {
       }
     }
     const accounts = [new Witness('free'), new Witness('full')];
-    const both = router({ name: 'r', accounts, route: (n: number) => ({ account: accounts[n] ?? new Witness('?'), amount: 1 }) });
+    const both = router({
+      name: 'r',
+      accounts,
+      route: (n: number) => ({ account: accounts[n] ?? new Witness('?'), amount: 1 }),
+    });
     expect(both.tryTake([0, 1], [], 0, receipt)).toBe(false);
     both.give([0], 0, receipt);
     expect(seen).toEqual(['take free true', 'take full true', 'give free true', 'give free true']);
@@ -164,7 +172,11 @@ describe('a router in a demand', () => {
 
   it('is resolved through routers behind routers', () => {
     const { models, claude: other } = new Two();
-    const outer = router({ name: 'outer', accounts: [models], route: (tokens: number) => ({ account: models, amount: claude(tokens) }) });
+    const outer = router({
+      name: 'outer',
+      accounts: [models],
+      route: (tokens: number) => ({ account: models, amount: claude(tokens) }),
+    });
     expect(demand([outer, 5]).entries).toEqual([{ account: other, key: other, amounts: [5] }]);
     expect(outer.fits([60], [], 0)).toBe(true);
     expect(outer.accountFor(1)).toBe(models);
@@ -176,7 +188,9 @@ describe('a router in a demand', () => {
     const admission = createAdmission({ scheduler: clock });
     const granted: string[] = [];
     for (const call of [gpt(600), gpt(600), claude(60)]) {
-      admission.defer(demand([models, call]), () => [call]).subscribe(({ model }) => granted.push(`${clock.now()} ${model}`));
+      admission
+        .defer(demand([models, call]), () => [call])
+        .subscribe(({ model }) => granted.push(`${clock.now()} ${model}`));
     }
     expect(granted).toEqual(['0 gpt', '0 claude']);
     clock.advanceTo(60_000);

@@ -51,7 +51,9 @@ describe('press', () => {
 describe('relax', () => {
   it('takes a decrement off at every third success and starts counting again', () => {
     const pressed = press(relaxed, 2, 0, rule);
-    expect([1, 2, 3, 4, 5, 6].map((count) => throttleOf(successes(pressed, count, 1)))).toEqual([1, 1, 0.8, 0.8, 0.8, 0.6]);
+    expect([1, 2, 3, 4, 5, 6].map((count) => throttleOf(successes(pressed, count, 1)))).toEqual([
+      1, 1, 0.8, 0.8, 0.8, 0.6,
+    ]);
   });
 
   it('takes more off at each success once five whole minutes were quiet', () => {

@@ -1,6 +1,13 @@
 /** The token bucket: two dimensions on the clock, slowed by pressure, corrected afterwards. */
 import * as fc from 'fast-check';
-import { RefusedError, TokenBucket, UpstreamFailure, createAdmission, demand, type TokenBucketOptions } from 'rx-admission';
+import {
+  RefusedError,
+  TokenBucket,
+  UpstreamFailure,
+  createAdmission,
+  demand,
+  type TokenBucketOptions,
+} from 'rx-admission';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../conformance/virtual-clock.js';
 import { RecordedLog, Wakes, thrownBy } from './recorded-log.js';
@@ -10,7 +17,13 @@ const log = new RecordedLog();
 const bucket = (options: Partial<TokenBucketOptions> = {}): TokenBucket =>
   new TokenBucket({ name: 'gpt', tokensPerMinute: 600, log, ...options });
 const failure = (weight?: number): UpstreamFailure =>
-  new UpstreamFailure({ status: 429, service: 'test-service', detail: 'slow down', retryAfter: 7, ...(weight !== undefined && { weight }) });
+  new UpstreamFailure({
+    status: 429,
+    service: 'test-service',
+    detail: 'slow down',
+    retryAfter: 7,
+    ...(weight !== undefined && { weight }),
+  });
 
 describe('the options of a TokenBucket', () => {
   it.each([0, -1, NaN, Infinity])('refuses %s tokens per minute', (tokensPerMinute) => {
@@ -279,7 +292,10 @@ describe('pressure', () => {
   it('bucket-15: an upstream error is one line at warn with its summary, and counts as one 429', () => {
     const lines = new RecordedLog();
     const m = bucket({ name: 'test-model', log: lines });
-    m.onRateLimitError(new UpstreamFailure({ status: 429, service: 'test-service', detail: 'HTTP 429: slow down', retryAfter: 7 }), 0);
+    m.onRateLimitError(
+      new UpstreamFailure({ status: 429, service: 'test-service', detail: 'HTTP 429: slow down', retryAfter: 7 }),
+      0,
+    );
     expect(lines.lines).toEqual([
       'warn: test-model: upstream failure: HTTP 429 from test-service: HTTP 429: slow down, retry after 7s',
     ]);

@@ -4,7 +4,9 @@ import { nonNegative, positive, positiveInteger, share, withHeadroom } from '../
 
 describe('the checks of numbers', () => {
   it('answer what they were given', () => {
-    expect([positive('x', 0.5), positiveInteger('x', 3), nonNegative('x', 0), share('x', 0.99)]).toEqual([0.5, 3, 0, 0.99]);
+    expect([positive('x', 0.5), positiveInteger('x', 3), nonNegative('x', 0), share('x', 0.99)]).toEqual([
+      0.5, 3, 0, 0.99,
+    ]);
   });
 
   it.each([0, -1, NaN, Infinity, -Infinity])('positive refuses %s', (value) => {
@@ -12,7 +14,9 @@ describe('the checks of numbers', () => {
   });
 
   it.each([0, -1, 1.5, NaN, Infinity, 2 ** 53])('positiveInteger refuses %s', (value) => {
-    expect(() => positiveInteger('x', value)).toThrow(new RangeError(`x must be a positive whole number, not ${value}`));
+    expect(() => positiveInteger('x', value)).toThrow(
+      new RangeError(`x must be a positive whole number, not ${value}`),
+    );
   });
 
   it.each([-1e-9, NaN, Infinity])('nonNegative refuses %s', (value) => {

@@ -82,7 +82,7 @@ describe('the defaults of a window', () => {
   it('window-31: cooldowns from 30,000 to 3,600,000 ms', () => {
     const made = pressed(11);
     const cooldowns: number[] = [];
-    for (let at = 0; cooldowns.length < 9; ) {
+    for (let at = 0; cooldowns.length < 9;) {
       cooldowns.push(made.cooldownRemainingMs(at));
       at += made.cooldownRemainingMs(at);
       made.tryTake([1], [], at, {});
@@ -93,7 +93,12 @@ describe('the defaults of a window', () => {
   });
 
   it('window-31: a greatest cooldown of at least the initial one', () => {
-    const long = new ElasticWindow({ ...valid, initialCooldown: 7_200_000, maxCooldown: undefined, probeTimeout: undefined });
+    const long = new ElasticWindow({
+      ...valid,
+      initialCooldown: 7_200_000,
+      maxCooldown: undefined,
+      probeTimeout: undefined,
+    });
     expect(long.circuit).toBe('HEALTHY');
   });
 
