@@ -59,31 +59,37 @@ export function inline(ask: Asking, turn: Turn): Waiter | null {
   return tell(waiter, null, turn);
 }
 
-/** Asks everyone, from the head again after each that left. */
+/** Asks everyone, from the head again after each that left: the rule itself, and what `search` must never differ from. */
 export const walk: Pass = (line, turn) => {
-  for (;;) {
-    const left = line.toArray().some((waiter) => judge(line, waiter, turn));
-    if (!left) return soonest(line.toArray());
-  }
+  while (stayingHead(line, turn) !== null) if (!askFollowers(line, turn)) return soonest(line.toArray());
+  return null;
 };
 
 /** Asks those for whom something changed. */
 export const search: Pass = (line, turn) => {
+  const { memory, ledger } = turn.books;
   line.stamp += 1;
-  for (;;) {
-    while (line.head !== null && judge(line, line.head, turn));
-    const { head } = line;
-    if (head === null) return null;
-    // Memory paces its line by whom it asked last, so while it is short everyone is asked in turn …
-    const { memory, ledger } = turn.books;
-    // … but behind a head that waits for the heap there is nothing to ask, once everyone knows.
+  for (let head = stayingHead(line, turn); head !== null; head = stayingHead(line, turn)) {
+    // Behind a head that waits for the heap there is nothing to ask, once everyone knows …
     if (head.onMemory && ledger.onMemory === line.size) return head.deadline;
-    if (memory !== null && ledger.onMemory > 0) return walk(line, turn);
-    const left = visitFollowers(line, head, turn);
-    if (left === 'memory') return walk(line, turn);
-    if (left === 'nobody') return soonestBehind(line, head, turn);
+    // … else, while memory is short, everyone is asked in turn: it paces its line by whom it asked last.
+    const found = memory !== null && ledger.onMemory > 0 ? 'memory' : visitFollowers(line, head, turn);
+    if (found === 'nobody') return soonestBehind(line, head, turn);
+    if (found === 'memory' && !askFollowers(line, turn)) return soonest(line.toArray());
   }
+  return null;
 };
+
+/** Judges the head, and the next one when it left; null when nobody stays. */
+function stayingHead(line: Line, turn: Turn): Waiter | null {
+  while (line.head !== null && judge(line, line.head, turn));
+  return line.head;
+}
+
+/** Asks those behind the head in arrival order; true as soon as one left. */
+function askFollowers(line: Line, turn: Turn): boolean {
+  return line.toArray().some((waiter) => waiter !== line.head && judge(line, waiter, turn));
+}
 
 /** Tells the followers what is new to them, in arrival order, until one leaves. */
 function visitFollowers(line: Line, head: Waiter, turn: Turn): 'one' | 'nobody' | 'memory' {
