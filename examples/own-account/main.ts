@@ -1,6 +1,7 @@
 /** An account of one's own: an allowance of cents per day, which the calendar brings back and a bill corrects. */
 import { VirtualTimeScheduler, from, of, timer } from 'rxjs';
 import { AbstractAccount, RefusedError, amountOf, createAdmission, demand, type Grant } from 'rx-admission';
+import { accountContract } from 'rx-admission/testing';
 
 const DAY = 24 * 60 * 60 * 1_000;
 
@@ -100,6 +101,11 @@ const expected = [
   'day 1: f 60: starts, 100 of 100 cents are spent or set aside',
   'day 1: all have ended',
 ];
+// The suite that every account of the library passes: in a test, each case is one `it(title, run)`.
+const rules = accountContract(() => new Allowance('allowance', 100));
+for (const { run } of rules) run();
+console.log(`It keeps the ${rules.length} rules of an account.`);
+
 const kept = JSON.stringify(history) === JSON.stringify(expected);
 console.log(kept ? 'Kept: every cent is on the right day.' : `Broken, expected:\n${expected.join('\n')}`);
 process.exitCode = kept ? 0 : 1;
