@@ -24,8 +24,15 @@ export const eachTwoLimits = (capacity: number, probe: (limits: TwoLimits) => Pr
 
 export async function holdAndWait({ first, second, firstThenSecond }: TwoLimits): Promise<string> {
   void second(() => sleep(2 * SETTLED_MS));
-  for (let call = 0; call < 3; call += 1) void firstThenSecond(() => sleep(1));
-  return (await settles(first(() => Promise.resolve()))) ? 'others get in' : 'they keep it busy';
+  let started = 0;
+  const work = async (): Promise<void> => {
+    started += 1;
+    await sleep(1);
+  };
+  for (let call = 0; call < 3; call += 1) void firstThenSecond(work);
+  const others = await settles(first(() => Promise.resolve()));
+  if (started > 0) return 'they start without the second';
+  return others ? 'others get in' : 'they keep it busy';
 }
 
 export async function oppositeOrder({ first, second, firstThenSecond, secondThenFirst }: TwoLimits): Promise<string> {
