@@ -10,7 +10,8 @@ let shift = 0;
 /** Monotonic even when fake timers take `performance` over and start it again from zero. */
 function monotonicNow(): number {
   const raw = performance.now();
-  if (raw < lastRaw) shift += lastRaw - raw;
+  // Up to whole milliseconds: a fake clock that starts at zero then stays on them.
+  if (raw < lastRaw) shift += Math.ceil(lastRaw - raw);
   lastRaw = raw;
   return raw + shift;
 }

@@ -23,8 +23,8 @@ export interface AdmissionErrorOptions {
 export class AdmissionError extends Error {
   override name = 'AdmissionError';
   readonly reason: RefusalReason;
-  readonly account?: string;
-  readonly retryAt?: number;
+  declare readonly account?: string;
+  declare readonly retryAt?: number;
 
   constructor(message: string, options: AdmissionErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });

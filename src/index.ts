@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /** The public API on one screen. */
 export { Admission, createAdmission, type AdmissionOptions, type RunOptions } from './admission.js';
 export type { Admit, AdmitOptions, Call, DemandOf, Ending } from './admit.js';

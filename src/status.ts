@@ -24,6 +24,8 @@ export interface WaiterView {
   readonly waited: number;
   /** Names of the accounts that its latest answer was short of. */
   readonly shortOf: readonly string[];
+  /** Only what the head has reserved keeps it: without the reservation it would fit now. */
+  readonly behindHead: boolean;
   /** The earliest instant it could go by the clock alone; null when only an event helps. */
   readonly earliest: number | null;
 }
@@ -71,6 +73,7 @@ export function statusOf(desk: Desk): AdmissionStatus {
         job: waiter.ask.job,
         waited: at - waiter.ask.askedAt,
         shortOf: shortOf(waiter, ahead, desk.memory, at).map(({ name }) => name),
+        behindHead: ahead !== null && !waiter.onMemory && shortOf(waiter, null, desk.memory, at).length === 0,
         earliest: earliestOf(waiter, ahead, at),
       };
     }),

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /** What `rx-admission/testing` exports. */
 export type { AdmissionMarbles, AdmissionMarblesOptions } from './admission-marbles.js';
 export { admissionMarbles } from './marbles.js';
