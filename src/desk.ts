@@ -280,9 +280,12 @@ export class Desk implements Settler {
   }
 
   #aborted(asks: readonly Ask[], reason: unknown): void {
-    for (const ask of asks) ask.abort(reason);
-    this.#leave(asks, new CancelledError(undefined, { cause: reason }), 'cancelled');
-    this.#outbox.flush();
+    const running = asks.filter(({ stage }) => stage === 'delivered');
+    this.together(() => {
+      // Before any listener runs: one that releases at once must let in nobody who is leaving.
+      this.#leave(asks, new CancelledError(undefined, { cause: reason }), 'cancelled');
+      for (const ask of running) ask.abort(reason);
+    });
   }
 
   /** Those that wait leave the line; those that landed and were not handed over are rolled back. */
