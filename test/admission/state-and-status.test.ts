@@ -1,0 +1,184 @@
+/** What an admission shows of itself: the immutable queue state, and who waits for what and until when. */
+import { MemoryGate, TokenBucket, demand, type AdmissionStatus, type QueueState } from 'rx-admission';
+import { describe, expect, it } from 'vitest';
+import { Job } from '../admit/job.js';
+import { scene } from './scene.js';
+
+const silent = { warn: (): void => undefined, info: (): void => undefined };
+
+describe('state$', () => {
+  it('replays the present state, then each that follows, in order', () => {
+    const { admission, ask } = scene();
+    const first = ask('H');
+    const sizes: number[] = [];
+    admission.state$.subscribe(({ queueSize }) => sizes.push(queueSize));
+    const [a] = [ask('A'), ask('B')];
+    first.release();
+    a.release();
+    expect(sizes).toEqual([0, 1, 2, 1, 0]);
+  });
+
+  it('never changes a state that it has shown', () => {
+    const { admission, ask, clock, slot } = scene(2);
+    const states: QueueState[] = [];
+    const copies: unknown[] = [];
+    const copy = ({ phase, queueSize, nextDeadline, line }: QueueState): unknown => ({
+      phase,
+      queueSize,
+      nextDeadline,
+      line: line.map(({ job, demand: asked, askedAt }) => ({ job, asked, askedAt })),
+    });
+    admission.state$.subscribe((state) => {
+      states.push(state);
+      copies.push(copy(state));
+    });
+    // Shown, and looked at only later.
+    const unread: QueueState[] = [];
+    admission.state$.subscribe((state) => unread.push(state));
+    const holder = ask('H', 2);
+    const jobs = ['A', 'B', 'C', 'D'].map((name, n) => (clock.advanceTo(n), ask(name, 1 + (n % 2))));
+    jobs[1]?.unsubscribe();
+    holder.release();
+    jobs[0]?.release();
+    admission.stop();
+    expect(states.length).toBeGreaterThan(6);
+    expect(states.map(copy)).toEqual(copies);
+    expect(unread.map(copy)).toEqual(copies);
+    expect(slot.inUse()).toBeGreaterThan(0);
+  });
+
+  it('shows the phase, the line in arrival order, and the instant the evaluator sleeps to', () => {
+    const { admission, clock, ask } = scene();
+    const tokens = new TokenBucket({ name: 'tokens', tokensPerMinute: 60_000, scheduler: clock });
+    new Job(admission, demand([tokens, 60_000]));
+    clock.advanceTo(5);
+    new Job(admission, demand([tokens, 500]), { job: 'A' });
+    clock.advanceTo(6);
+    ask('S');
+    ask('B');
+    let last: QueueState | undefined;
+    admission.state$.subscribe((state) => (last = state));
+    expect(last).toMatchObject({ phase: 'open', queueSize: 2, nextDeadline: 500 });
+    expect(last?.line.map(({ job, askedAt }) => [job, askedAt])).toEqual([
+      ['A', 5],
+      ['B', 6],
+    ]);
+    expect(last?.line[0]?.demand.entries[0]?.account).toBe(tokens);
+    expect([admission.nextDeadline, admission.queueSize, admission.now()]).toEqual([500, 2, 6]);
+    admission.stop();
+    expect(last).toMatchObject({ phase: 'closed', queueSize: 0, nextDeadline: null, line: [] });
+  });
+
+  it('p-queue#28, #40: is there for a listener who comes when nothing has ever happened', () => {
+    const { admission } = scene();
+    const seen: unknown[] = [];
+    admission.state$.subscribe(({ phase, queueSize }) => seen.push([phase, queueSize]));
+    expect(seen).toEqual([['open', 0]]);
+  });
+});
+
+describe('status', () => {
+  it('shows for each waiter its place, what it is short of, and the earliest instant it could go', () => {
+    const { admission, clock, slot, gate } = scene();
+    const tokens = new TokenBucket({ name: 'tokens', tokensPerMinute: 60_000, scheduler: clock });
+    const free = gate('free', 9);
+    new Job(admission, demand(slot, [tokens, 60_000]), { job: 'H' });
+    clock.advanceTo(10);
+    new Job(admission, demand(free, [tokens, 1_000]), { job: 'A' });
+    clock.advanceTo(20);
+    new Job(admission, demand(free, [tokens, 500]), { job: 'B' });
+    new Job(admission, demand(slot, free, [tokens, 1]), { job: 'C' });
+    clock.advanceTo(30);
+    expect(admission.status().waiters).toMatchObject([
+      { place: 1, job: 'A', waited: 20, shortOf: ['tokens'], earliest: 1_000 },
+      // Behind the amounts that are kept for the head.
+      { place: 2, job: 'B', waited: 10, shortOf: ['tokens'], earliest: 1_500 },
+      // Nobody knows when the slot comes back: only an event helps.
+      { place: 3, job: 'C', waited: 10, shortOf: ['slot', 'tokens'], earliest: null },
+    ]);
+    expect(admission.status()).toMatchObject({ at: 30, phase: 'open', queueSize: 3, nextDeadline: 1_000 });
+  });
+
+  it('tells who is kept by nothing but what the head has reserved', () => {
+    const { admission, ask } = scene(3);
+    ask('H', 2);
+    ask('HEAD', 2);
+    ask('SMALL', 1);
+    ask('BIG', 3);
+    expect(admission.status().waiters.map(({ job, shortOf, behindHead }) => [job, shortOf, behindHead])).toEqual([
+      ['HEAD', ['slot'], false],
+      ['SMALL', ['slot'], true],
+      ['BIG', ['slot'], false],
+    ]);
+  });
+
+  it('shows every held grant with its accounts and its age', () => {
+    const { admission, clock, slot, gate } = scene(2);
+    new Job(admission, demand(slot), { job: 'A' });
+    clock.advanceTo(5);
+    const b = new Job(admission, demand(gate('other', 1), slot), { job: 'B' });
+    clock.advanceTo(12);
+    expect(admission.status().grants).toEqual([
+      { job: 'A', accounts: ['slot'], age: 12 },
+      { job: 'B', accounts: ['other', 'slot'], age: 7 },
+    ]);
+    b.release();
+    expect(admission.status().grants).toEqual([{ job: 'A', accounts: ['slot'], age: 12 }]);
+  });
+
+  it('shows every account that a waiter or a grant names, with its own status', () => {
+    const { admission, clock, slot, ask } = scene(1);
+    const tokens = new TokenBucket({ name: 'tokens', tokensPerMinute: 60_000, requestsPerMinute: 60, scheduler: clock, log: silent });
+    expect(admission.status().accounts).toEqual([]);
+    tokens.record429();
+    const a = new Job(admission, demand(slot, [tokens, 100]), { job: 'A' });
+    ask('B');
+    const [ofSlot, ofTokens] = admission.status().accounts;
+    expect(ofSlot).toMatchObject({ name: 'slot', category: 'semaphore', capacity: 1, inUse: 1, waiters: 1, indicator: null });
+    expect(ofSlot?.status).toMatchObject({ maxConcurrent: 1, availablePermits: 0 });
+    expect(ofTokens).toMatchObject({ name: 'tokens', category: 'token_bucket', inUse: 100, waiters: 0, indicator: 'throttle:1.5x' });
+    expect(ofTokens?.status?.summary()).toContain('59900');
+    a.release();
+    expect(admission.status().accounts.map(({ name }) => name)).toEqual(['slot']);
+  });
+
+  it('shows the heap gate always, and who waits for it', () => {
+    const memory = new MemoryGate({ heap: () => 0.97, collect: false, log: silent });
+    const { admission, ask } = scene(1, { memory });
+    expect(admission.status().accounts).toMatchObject([{ name: 'memory', category: 'memory', waiters: 0 }]);
+    ask('A');
+    ask('B');
+    expect(admission.status().accounts).toMatchObject([
+      { name: 'memory', waiters: 2, indicator: 'blocked' },
+      { name: 'slot', waiters: 0 },
+    ]);
+    expect(admission.status().waiters).toMatchObject([
+      { place: 1, job: 'A', shortOf: ['memory'], earliest: 2_000 },
+      { place: 2, job: 'B', shortOf: ['memory'], earliest: 2_000 },
+    ]);
+  });
+
+  it('costs nothing: it moves no number and marks nobody', () => {
+    const { admission, ask, events, slot, clock } = scene();
+    ask('H');
+    ask('W');
+    const before = [events.length, slot.status().lastActivity, admission.nextDeadline, clock.pending];
+    clock.advanceTo(50);
+    for (let n = 0; n < 3; n += 1) admission.status();
+    expect([events.length, slot.status().lastActivity, admission.nextDeadline, clock.pending]).toEqual(before);
+  });
+
+  it('is there as a stream: now, and after every change', () => {
+    const { admission, ask, clock } = scene();
+    const seen: string[] = [];
+    admission.status$.subscribe(({ grants, waiters, at }: AdmissionStatus) =>
+      seen.push(`${at}: ${grants.map(({ job }) => String(job)).join()} | ${waiters.map(({ job }) => String(job)).join()}`),
+    );
+    const h = ask('H');
+    clock.advanceTo(3);
+    const w = ask('W');
+    h.release();
+    w.unsubscribe();
+    expect([...new Set(seen)]).toEqual(['0:  | ', '0: H | ', '3: H | W', '3: W | ', '3:  | ']);
+  });
+});
