@@ -4,7 +4,15 @@ import type { AccountSpec, Mode } from '../conformance/given.js';
 
 export type Theme = 'mixed' | 'line' | 'deep' | 'memory' | 'bucket' | 'window' | 'doubles' | 'calls';
 
-export const MODES: readonly Mode[] = ['fits', 'short', 'takeFails', 'refuse', 'broken', 'takeBroken', 'deadlineBroken'];
+export const MODES: readonly Mode[] = [
+  'fits',
+  'short',
+  'takeFails',
+  'refuse',
+  'broken',
+  'takeBroken',
+  'deadlineBroken',
+];
 
 /** How many of a kind there are at most. */
 const MOST: Readonly<Record<Theme, { gates: number; buckets: number; windows: number; doubles: number }>> = {
@@ -22,9 +30,13 @@ export function randomAccounts(random: Random, theme: Theme): ReadonlyMap<string
   const most = MOST[theme];
   const accounts = new Map<string, AccountSpec>();
   for (let n = random.whole(most.gates > 1 ? 1 : 0, most.gates), i = 0; i < n; i += 1) {
-    accounts.set(`g${i}`, { kind: 'gate', capacity: random.of(theme === 'deep' ? [5, 20, 100] : [1, 1, 2, 2, 3, 5, 8, 20]) });
+    accounts.set(`g${i}`, {
+      kind: 'gate',
+      capacity: random.of(theme === 'deep' ? [5, 20, 100] : [1, 1, 2, 2, 3, 5, 8, 20]),
+    });
   }
-  for (let n = random.whole(theme === 'bucket' ? 1 : 0, most.buckets), i = 0; i < n; i += 1) accounts.set(`m${i}`, bucket(random));
+  for (let n = random.whole(theme === 'bucket' ? 1 : 0, most.buckets), i = 0; i < n; i += 1)
+    accounts.set(`m${i}`, bucket(random));
   for (let n = random.whole(theme === 'window' ? 1 : 0, most.windows), i = 0; i < n; i += 1) {
     accounts.set(i === 0 ? 'w' : `w${i}`, window(random));
   }
@@ -36,12 +48,16 @@ export function randomAccounts(random: Random, theme: Theme): ReadonlyMap<string
 }
 
 function bucket(random: Random): AccountSpec {
-  const tokens = random.of([600, 1000, 6000, 6000, 30_000, 60_000, 7777, 61_003]);
+  const tokens = random.of([600, 1000, 6000, 6000, 30_000, 60_000, 7777, 61_003, 1_000_000, 15_000_000]);
   return { kind: 'bucket', requests: random.of([2, 6, 7, 60, 600, 6000, 60_000]), tokens };
 }
 
 function window(random: Random): AccountSpec {
-  const spec = { kind: 'window' as const, baseWindow: random.of([50, 100, 333, 500, 1000, 60_000]), maxRequests: random.whole(1, 5) };
+  const spec = {
+    kind: 'window' as const,
+    baseWindow: random.of([50, 100, 333, 500, 1000, 60_000]),
+    maxRequests: random.whole(1, 5),
+  };
   if (random.chance(0.2)) return spec;
   const initialCooldown = random.of([20, 100, 500]);
   const maxCooldown = initialCooldown * random.of([1, 2, 10]);

@@ -19,7 +19,13 @@ export function disagreements(scenario: Running): readonly string[] {
       if (!holds) found.push(`${check.where} ${key}: file ${show(expected)}, model ${show(got)}`);
     }
   }
-  return [...found, ...grants(scenario, outcome), ...failures(scenario, outcome), ...parked(scenario, outcome), ...events(scenario, outcome)];
+  return [
+    ...found,
+    ...grants(scenario, outcome),
+    ...failures(scenario, outcome),
+    ...parked(scenario, outcome),
+    ...events(scenario, outcome),
+  ];
 }
 
 function grants({ expect: { grantedAt } }: Running, outcome: Outcome): readonly string[] {
@@ -27,7 +33,9 @@ function grants({ expect: { grantedAt } }: Running, outcome: Outcome): readonly 
   const jobs = new Set([...grantedAt.keys(), ...Object.keys(outcome.grantedAt)]);
   return [...jobs].flatMap((job) => {
     const [wanted, got] = [grantedAt.get(job), outcome.grantedAt[job]];
-    return wanted !== undefined && got !== undefined && close(wanted, got) ? [] : [`grantedAt ${job}: file ${show(wanted)}, model ${show(got)}`];
+    return wanted !== undefined && got !== undefined && close(wanted, got)
+      ? []
+      : [`grantedAt ${job}: file ${show(wanted)}, model ${show(got)}`];
   });
 }
 
@@ -53,7 +61,11 @@ function events({ expect: { events: all, eventsOn } }: Running, outcome: Outcome
   return [
     ...(all ? firstApart('events', all, got) : []),
     ...[...eventsOn].flatMap(([account, lines]) =>
-      firstApart(`eventsOn_${account}`, lines, got.filter((line) => line.account === account)),
+      firstApart(
+        `eventsOn_${account}`,
+        lines,
+        got.filter((line) => line.account === account),
+      ),
     ),
   ];
 }
@@ -62,7 +74,8 @@ function firstApart(where: string, wanted: readonly EventLine[], got: readonly E
   const told = (line: EventLine | undefined): string => (line ? showEventLine(line) : 'none');
   for (let index = 0; index < Math.max(wanted.length, got.length); index += 1) {
     const [one, other] = [wanted[index], got[index]];
-    if (!one || !other || !sameEventLine(one, other)) return [`${where}[${index}]: file ${told(one)}, model ${told(other)}`];
+    if (!one || !other || !sameEventLine(one, other))
+      return [`${where}[${index}]: file ${told(one)}, model ${told(other)}`];
   }
   return [];
 }

@@ -79,7 +79,12 @@ export class Books {
     return (this.#named.get(account) ?? 0) > 0;
   }
 
-  emit(type: ModelEvent['type'], account: ModelAccount, job: string, { amount = 1, wait = 0, reason = null }: Told): void {
+  emit(
+    type: ModelEvent['type'],
+    account: ModelAccount,
+    job: string,
+    { amount = 1, wait = 0, reason = null }: Told,
+  ): void {
     const at = this.now();
     this.events.push({
       at,

@@ -27,7 +27,11 @@ export function deepLine(waiters: number): Trace {
     { t: 3001, kind: 'release', job: 'S0x3' },
     { t: 4000, kind: 'stop', what: 'admission' },
   ];
-  const askings = [4, 8, 11, 13, 14, 15].map((after) => ({ after, t: steps[after - 1]?.t ?? 0, keys: ['queueSize', 'nextDeadline'] }));
+  const askings = [4, 8, 11, 13, 14, 15].map((after) => ({
+    after,
+    t: steps[after - 1]?.t ?? 0,
+    keys: ['queueSize', 'nextDeadline'],
+  }));
   return {
     id: `deep-line-${waiters}`,
     given: {

@@ -9,7 +9,11 @@ export interface Expected {
 }
 
 export function expected({ id, given, steps, askings }: Trace): Expected {
-  const asked = askings.map(({ t, after, keys }) => ({ t, after, ...Object.fromEntries(keys.map((key) => [key, null])) }));
+  const asked = askings.map(({ t, after, keys }) => ({
+    t,
+    after,
+    ...Object.fromEntries(keys.map((key) => [key, null])),
+  }));
   const outcome = outcomeOf(given, steps, checksOf(asked, given, steps));
   const { grantedAt, failed, events, world } = outcome;
   const checks = asked.flatMap((fields, index) => {

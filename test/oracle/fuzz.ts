@@ -13,7 +13,12 @@ import { written } from './write.js';
 
 function main(): void {
   const { values } = parseArgs({
-    options: { seed: { type: 'string' }, count: { type: 'string' }, write: { type: 'string' }, show: { type: 'string' } },
+    options: {
+      seed: { type: 'string' },
+      count: { type: 'string' },
+      write: { type: 'string' },
+      show: { type: 'string' },
+    },
   });
   const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
   const count = Number(values.count ?? 1000);

@@ -138,7 +138,7 @@ export class ModelLine {
   }
 
   #walk(): void {
-    for (let index = 0; index < this.#queue.length && !this.#closed; ) {
+    for (let index = 0; index < this.#queue.length && !this.#closed;) {
       const waiter = this.#queue[index];
       const head = index === 0 ? null : (this.#queue[0] ?? null);
       // From the head again, which may be a new one; a full walk without progress ends the pass.

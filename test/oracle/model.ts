@@ -37,8 +37,12 @@ export function outcomeOf(given: Given, steps: readonly Step[], checks: readonly
   const waits = (job: string): boolean => !line.grants.has(job) && !line.ended.has(job);
   return {
     world,
-    grantedAt: Object.fromEntries(arrived.flatMap((job) => (line.grants.has(job) ? [[job, line.grants.get(job)?.at ?? NaN]] : []))),
-    failed: Object.fromEntries(arrived.flatMap((job) => (line.ended.has(job) ? [[job, line.ended.get(job) ?? {}]] : []))),
+    grantedAt: Object.fromEntries(
+      arrived.flatMap((job) => (line.grants.has(job) ? [[job, line.grants.get(job)?.at ?? NaN]] : [])),
+    ),
+    failed: Object.fromEntries(
+      arrived.flatMap((job) => (line.ended.has(job) ? [[job, line.ended.get(job) ?? {}]] : [])),
+    ),
     stillParked: arrived.filter(waits),
     events: line.books.events.map(lineOf),
     answers,

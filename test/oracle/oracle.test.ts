@@ -43,7 +43,9 @@ describe('the model', () => {
     const [first] = await running('../conformance/scenarios.yaml');
     const late = new Map([...(first?.scenario.expect.grantedAt ?? [])].map(([job, at]) => [job, at + 1]));
     expect(late.size).toBeGreaterThan(0);
-    expect(first && disagreements({ ...first.scenario, expect: { ...first.scenario.expect, grantedAt: late } })).not.toEqual([]);
+    expect(
+      first && disagreements({ ...first.scenario, expect: { ...first.scenario.expect, grantedAt: late } }),
+    ).not.toEqual([]);
   });
 });
 

@@ -38,7 +38,7 @@ export class Random {
       left -= weight;
       if (left < 0) return one;
     }
-    return (all.at(-1)!)[0];
+    return all.at(-1)![0];
   }
 
   /** Some of them, in a random order. */

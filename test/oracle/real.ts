@@ -17,7 +17,8 @@ export function differences(trace: Trace): readonly string[] {
   for (const [index, event] of events.entries()) {
     const wanted = outcome.world.line.books.events[index];
     const apart = wanted ? fieldsApart(wanted, event) : 'the model has no such event';
-    if (apart !== null) return [`event ${index} (${event.at} ${event.type} ${event.account} ${String(event.job)}): ${apart}`];
+    if (apart !== null)
+      return [`event ${index} (${event.at} ${event.type} ${event.account} ${String(event.job)}): ${apart}`];
   }
   return [];
 }
@@ -25,7 +26,11 @@ export function differences(trace: Trace): readonly string[] {
 /** The run that the runner made, for what its lines do not show. */
 function eventsOf({ given, steps, askings }: Trace): readonly AdmissionEvent[] {
   const world = new World({ given, steps });
-  const asked = askings.map(({ t, after, keys }) => ({ t, after, ...Object.fromEntries(keys.map((key) => [key, null])) }));
+  const asked = askings.map(({ t, after, keys }) => ({
+    t,
+    after,
+    ...Object.fromEntries(keys.map((key) => [key, null])),
+  }));
   const checks = [...checksOf(asked, given, steps)];
   const checkUpTo = (step: number): void => {
     for (let check = checks[0]; check?.when && check.when.after <= step; check = checks[0]) {

@@ -4,7 +4,7 @@ import type { Step } from '../conformance/steps.js';
 
 export function shrunk(trace: Trace, fails: (trace: Trace) => boolean): Trace {
   let smallest = trace;
-  for (let progress = true; progress; ) {
+  for (let progress = true; progress;) {
     progress = false;
     for (const smaller of candidates(smallest)) {
       if (!fails(smaller)) continue;
@@ -34,7 +34,8 @@ function* candidates(trace: Trace): Generator<Trace> {
       yield { ...trace, askings: askings.map((one, at) => (at === index ? { ...one, keys } : one)) };
     }
   }
-  for (const [index, step] of steps.entries()) for (const smaller of smallerSteps(step)) yield withStep(trace, index, smaller);
+  for (const [index, step] of steps.entries())
+    for (const smaller of smallerSteps(step)) yield withStep(trace, index, smaller);
   for (const name of trace.given.accounts.keys()) {
     const accounts = new Map([...trace.given.accounts].filter(([one]) => one !== name));
     if (!mentions(trace, name)) yield { ...trace, given: { ...trace.given, accounts } };
@@ -44,7 +45,8 @@ function* candidates(trace: Trace): Generator<Trace> {
 function* smallerSteps(step: Step): Generator<Step> {
   if (step.kind === 'arrive') {
     if (step.jobs.length > 1) yield { ...step, jobs: step.jobs.slice(0, -1) };
-    for (const name of step.need.keys()) yield { ...step, need: new Map([...step.need].filter(([one]) => one !== name)) };
+    for (const name of step.need.keys())
+      yield { ...step, need: new Map([...step.need].filter(([one]) => one !== name)) };
   }
   if ('times' in step && step.times > 1) {
     yield { ...step, times: 1 };
@@ -68,7 +70,9 @@ function withoutSteps(trace: Trace, from: number, to: number): Trace {
   return {
     ...trace,
     steps: trace.steps.filter((_, index) => !gone.has(index)),
-    askings: trace.askings.filter(({ after }) => !gone.has(after - 1)).map((asking) => ({ ...asking, after: number(asking.after) })),
+    askings: trace.askings
+      .filter(({ after }) => !gone.has(after - 1))
+      .map((asking) => ({ ...asking, after: number(asking.after) })),
   };
 }
 

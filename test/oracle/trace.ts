@@ -70,7 +70,12 @@ export function rawStep(step: Step): Raw {
     case 'advisory':
       return { t, [step.kind]: step.account, ...(step.times === 1 ? {} : { times: step.times }) };
     case 'backpressure':
-      return { t, backpressure: step.account, increments: step.increments, ...(step.times === 1 ? {} : { times: step.times }) };
+      return {
+        t,
+        backpressure: step.account,
+        increments: step.increments,
+        ...(step.times === 1 ? {} : { times: step.times }),
+      };
     case 'setConfig':
       return { t, setConfig: step.account, rpm: step.requests, tpm: step.tokens };
     case 'set':

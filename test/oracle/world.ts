@@ -64,7 +64,9 @@ export class ModelWorld {
       case 'grant': {
         const grant = this.line.grants.get(question.job);
         if (question.about === 'wallWaitMs') return grant?.wallWait;
-        return question.about === 'isEmpty' ? grant?.entries.length === 0 : grant && Object.fromEntries(grant.waitTimes);
+        return question.about === 'isEmpty'
+          ? grant?.entries.length === 0
+          : grant && Object.fromEntries(grant.waitTimes);
       }
       case 'property': {
         const { account, path } = question;
@@ -156,7 +158,10 @@ export class ModelWorld {
 
   #arrive(job: string, need: ReadonlyMap<string, Amounts>): void {
     this.arrived.push(job);
-    const entries = [...need].map(([name, amounts]) => ({ account: this.account(name), amounts: this.#asked(name, amounts) }));
+    const entries = [...need].map(([name, amounts]) => ({
+      account: this.account(name),
+      amounts: this.#asked(name, amounts),
+    }));
     if (entries.some(({ account, amounts }) => !amounts.every((amount) => countsIn(account, amount)))) {
       this.line.ended.set(job, { at: this.now, kind: 'IllegalArgument' });
     } else if (this.#cancelled.has(job) && !this.line.closed) {

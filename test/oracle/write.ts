@@ -6,7 +6,9 @@ const LONG = ['steps', 'events', 'checks'];
 
 export function written(raw: Raw): string {
   const lines = Object.entries(raw).flatMap(([key, value]) =>
-    key === 'given' || key === 'expect' ? [`${key}:`, ...entries(value as Raw).map((line) => `  ${line}`)] : entries({ [key]: value }),
+    key === 'given' || key === 'expect'
+      ? [`${key}:`, ...entries(value as Raw).map((line) => `  ${line}`)]
+      : entries({ [key]: value }),
   );
   return lines.map((line, index) => `${index === 0 ? '- ' : '  '}${line}\n`).join('');
 }
@@ -21,6 +23,8 @@ function entries(map: Raw): string[] {
 function inline(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(inline).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const fields = Object.entries(value).map(([key, field]) => `${/^[A-Za-z_][\w.-]*$/.test(key) ? key : JSON.stringify(key)}: ${inline(field)}`);
+  const fields = Object.entries(value).map(
+    ([key, field]) => `${/^[A-Za-z_][\w.-]*$/.test(key) ? key : JSON.stringify(key)}: ${inline(field)}`,
+  );
   return `{${fields.join(', ')}}`;
 }
