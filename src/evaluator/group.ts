@@ -41,6 +41,8 @@ export class Bounds {
   #room: number | null = null;
 
   constructor(
+    /** The account's place in the demand. */
+    readonly place: number,
     /** The greatest amount that can ever fit. */
     readonly most: number,
     readonly ask: () => number,
@@ -83,7 +85,7 @@ export class Group implements Roots {
   }
 
   /** The bounds of its accounts, remembered as long as the stamp stays the same. */
-  boundsAt(stamp: number, measure: (account: AnyAccount) => Bounds): readonly Bounds[] {
+  boundsAt(stamp: number, measure: (account: AnyAccount, place: number) => Bounds): readonly Bounds[] {
     if (stamp !== this.#boundsStamp) this.#bounds = this.accounts.map(measure);
     this.#boundsStamp = stamp;
     return this.#bounds;
@@ -103,9 +105,9 @@ export class Group implements Roots {
   at(slot: number): Waiter | null {
     let node = this.#root;
     for (let level = this.#height; level > 0 && node !== null; level -= 1) {
-      node = (node.slots[(slot >> (BITS * level)) & MASK] ?? null) as Node | null;
+      node = slotAt(node, (slot >> (BITS * level)) & MASK) as Node | null;
     }
-    return ((node?.slots[slot & MASK] ?? null) as Waiter | null);
+    return node === null ? null : (slotAt(node, slot & MASK) as Waiter | null);
   }
 
   replace(waiter: Waiter, owner: object): void {
@@ -186,16 +188,15 @@ export class Group implements Roots {
     const index = (waiter.ask.slot >> (BITS * level)) & MASK;
     // Where a node was emptied and forgotten, its successor starts in the middle.
     while (node.slots.length < index) node.slots.push(null);
-    node.slots[index] = level === 0 ? waiter : this.#insert((node.slots[index] ?? null) as Node | null, level - 1, waiter, owner);
+    node.slots[index] = level === 0 ? waiter : this.#insert(slotAt(node, index) as Node | null, level - 1, waiter, owner);
     node.live += 1;
-    const { weights } = waiter.ask.demand;
+    const alone = node.live === 1;
     for (let place = 0; place < this.accounts.length; place += 1) {
-      const amount = weights?.[place] ?? 0;
-      const alone = node.live === 1;
-      if (alone || amount < (node.least[place] ?? Infinity)) node.least[place] = amount;
-      if (alone || amount > (node.greatest[place] ?? -Infinity)) node.greatest[place] = amount;
+      const amount = weightOf(waiter, place);
       const unmarked = this.#unmarked(waiter, place);
-      if (alone || unmarked > (node.unmarked[place] ?? -Infinity)) node.unmarked[place] = unmarked;
+      if (alone || amount < at(node.least, place)) node.least[place] = amount;
+      if (alone || amount > at(node.greatest, place)) node.greatest[place] = amount;
+      if (alone || unmarked > at(node.unmarked, place)) node.unmarked[place] = unmarked;
     }
     return node;
   }
@@ -204,7 +205,7 @@ export class Group implements Roots {
   #write(found: Node, level: number, slot: number, waiter: Waiter | null, owner: object): Node {
     const node = found.owner === owner ? found : found.copy(owner);
     const index = (slot >> (BITS * level)) & MASK;
-    const before = node.slots[index] ?? null;
+    const before = slotAt(node, index);
     if (before === null) return node;
     let after: Node | Waiter | null = waiter;
     if (level > 0) {
@@ -225,16 +226,15 @@ export class Group implements Roots {
     for (const slot of node.slots) {
       if (slot === null) continue;
       if (level === 0) {
-        const amount = (slot as Waiter).ask.demand.weights?.[place] ?? 0;
-        if (amount < least) least = amount;
-        if (amount > greatest) greatest = amount;
-        const fresh = this.#unmarked(slot as Waiter, place);
-        if (fresh > unmarked) unmarked = fresh;
+        const amount = weightOf(slot as Waiter, place);
+        least = Math.min(least, amount);
+        greatest = Math.max(greatest, amount);
+        unmarked = Math.max(unmarked, this.#unmarked(slot as Waiter, place));
       } else {
         const below = slot as Node;
-        least = Math.min(least, below.least[place] ?? Infinity);
-        greatest = Math.max(greatest, below.greatest[place] ?? -Infinity);
-        unmarked = Math.max(unmarked, below.unmarked[place] ?? -Infinity);
+        least = Math.min(least, at(below.least, place));
+        greatest = Math.max(greatest, at(below.greatest, place));
+        unmarked = Math.max(unmarked, at(below.unmarked, place));
       }
       // Leaving and being marked only narrow: what is as wide as before is final.
       if (least === node.least[place] && greatest === node.greatest[place] && unmarked === node.unmarked[place]) return;
@@ -244,17 +244,16 @@ export class Group implements Roots {
     node.unmarked[place] = unmarked;
   }
 
-  #unmarked({ ask, marks }: Waiter, place: number): number {
-    const account = this.accounts[place];
-    if (account !== undefined && markOn(marks, account) !== null) return -Infinity;
-    return ask.demand.weights?.[place] ?? 0;
+  /** What the waiter asks of an account that has not marked it yet; less than any room once it has. */
+  #unmarked(waiter: Waiter, place: number): number {
+    return markOn(waiter.marks, this.accounts[place]) === null ? weightOf(waiter, place) : -Infinity;
   }
 
   #firstFrom(node: Node, level: number, along: boolean): Waiter | null {
     // Along the edge of `front` nothing lives to the left of it.
     const start = along ? (this.#front >> (BITS * level)) & MASK : 0;
     for (let index = start; index < node.slots.length; index += 1) {
-      const slot = node.slots[index] ?? null;
+      const slot = slotAt(node, index);
       if (slot === null) continue;
       if (level > 0) {
         const first = this.#firstFrom(slot as Node, level - 1, along && index === start);
@@ -280,13 +279,10 @@ export class Group implements Roots {
   }
 
   #changes(waiter: Waiter, bounds: readonly Bounds[]): boolean {
-    const weights = waiter.ask.demand.weights ?? [];
     let fits = true;
-    for (let place = 0; place < bounds.length; place += 1) {
-      const bound = bounds[place];
-      const amount = weights[place] ?? 0;
-      if (bound === undefined) continue;
-      if (amount > bound.most || Number.isNaN(bound.room) || this.#unmarked(waiter, place) > bound.room) return true;
+    for (const bound of bounds) {
+      const amount = weightOf(waiter, bound.place);
+      if (amount > bound.most || Number.isNaN(bound.room) || this.#unmarked(waiter, bound.place) > bound.room) return true;
       if (amount > bound.room) fits = false;
     }
     return fits;
@@ -305,7 +301,7 @@ export class Group implements Roots {
       if (slot === null) continue;
       const instant =
         level === 0
-          ? latest((slot as Waiter).ask.demand.weights ?? [], bounds, earliest)
+          ? latest(weightsOf(slot as Waiter), bounds, earliest)
           : this.#earliest(slot as Node, level - 1, bounds, earliest, found);
       if (instant < found) found = instant;
     }
@@ -321,11 +317,10 @@ function mayChange(
   bounds: readonly Bounds[],
 ): boolean {
   let fits = true;
-  for (let place = 0; place < bounds.length; place += 1) {
-    const bound = bounds[place];
-    if (bound === undefined) continue;
-    if ((greatest[place] ?? 0) > bound.most || Number.isNaN(bound.room) || (unmarked[place] ?? 0) > bound.room) return true;
-    if ((least[place] ?? 0) > bound.room) fits = false;
+  for (const bound of bounds) {
+    const { place } = bound;
+    if (at(greatest, place) > bound.most || Number.isNaN(bound.room) || at(unmarked, place) > bound.room) return true;
+    if (at(least, place) > bound.room) fits = false;
   }
   return fits;
 }
@@ -337,12 +332,23 @@ function latest(
   earliest: (place: number, amount: number) => number,
 ): number {
   let instant = -Infinity;
-  for (let place = 0; place < bounds.length; place += 1) {
-    const amount = amounts[place] ?? 0;
-    if (amount > (bounds[place]?.room ?? Infinity)) instant = Math.max(instant, earliest(place, amount));
+  for (const { place, room } of bounds) {
+    const amount = at(amounts, place);
+    if (amount > room) instant = Math.max(instant, earliest(place, amount));
   }
   return instant;
 }
+
+/** What stands in a slot; null where nobody does, beyond the last one too. */
+const slotAt = (node: Node, index: number): Node | Waiter | null => node.slots[index] ?? null;
+
+/** Every list here is as long as the group has accounts. */
+const at = (list: readonly number[], place: number): number => list[place] ?? NaN;
+
+/** Whoever is in a group that compares has one amount an account. */
+const weightsOf = (waiter: Waiter): readonly number[] => waiter.ask.demand.weights ?? [];
+
+const weightOf = (waiter: Waiter, place: number): number => at(weightsOf(waiter), place);
 
 function collect(node: Node, level: number, into: Waiter[]): void {
   for (const slot of node.slots) {

@@ -117,7 +117,8 @@ function visitFollowers(line: Line, head: Waiter, turn: Turn): 'one' | 'nobody' 
 function boundsOf(line: Line, group: Group, head: Waiter, turn: Turn): readonly Bounds[] {
   return group.boundsAt(
     line.stamp,
-    (account) => new Bounds(account.capacity, () => account.room?.(reservedOn(head, account), turn.at) ?? -Infinity),
+    (account, place) =>
+      new Bounds(place, account.capacity, () => account.room?.(reservedOn(head, account), turn.at) ?? -Infinity),
   );
 }
 

@@ -21,7 +21,7 @@ export interface Waiter {
 
 export const newcomer = (ask: Asking): Waiter => ({ ask, marks: null, onMemory: false, deadline: null });
 
-export function markOn(marks: Mark | null, account: AnyAccount): Mark | null {
+export function markOn(marks: Mark | null, account: AnyAccount | undefined): Mark | null {
   let mark = marks;
   while (mark !== null && mark.account !== account) mark = mark.earlier;
   return mark;
