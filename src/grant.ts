@@ -107,11 +107,15 @@ export class Grant {
   /**
    * Replaces an estimated debit by what was really used. It may leave a bucket in debt, which takes never do.
    *
+   * After the release it still corrects what time replenishes, since usage often comes late; what was given back has no
+   * debit left, and is left alone.
+   *
    * @throws RangeError when the demand does not name the account, or the amount is not a number from zero up.
    * @throws TypeError when the account cannot be corrected (it has no `adjust`).
    */
   charge(account: Account<never>, actual: number): void {
     nonNegative(`${account.name}: the amount really used`, actual);
+    if (this.settled && (this.#claim?.verb === 'rollback' || account.replenishment === 'release')) return;
     this.#settler.charge(this.#ask, account, actual);
   }
 
