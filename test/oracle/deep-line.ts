@@ -48,5 +48,6 @@ export function deepLine(waiters: number): Trace {
     },
     steps,
     askings,
+    moves: [],
   };
 }

@@ -1,6 +1,6 @@
 /** Completes a trace with what the model expects of it: an entry of a scenario file that the runner can judge. */
 import { outcomeOf, type Outcome } from './model.js';
-import { rawGiven, rawStep, type Raw, type Trace } from './trace.js';
+import { rawAskings, rawGiven, rawStep, type Raw, type Trace } from './trace.js';
 import { checksOf } from '../conformance/checks.js';
 
 export interface Expected {
@@ -8,13 +8,9 @@ export interface Expected {
   readonly outcome: Outcome;
 }
 
-export function expected({ id, given, steps, askings }: Trace): Expected {
-  const asked = askings.map(({ t, after, keys }) => ({
-    t,
-    after,
-    ...Object.fromEntries(keys.map((key) => [key, null])),
-  }));
-  const outcome = outcomeOf(given, steps, checksOf(asked, given, steps));
+export function expected({ id, given, steps, askings, moves }: Trace): Expected {
+  const asked = rawAskings(askings);
+  const outcome = outcomeOf(given, steps, checksOf(asked, given, steps), moves);
   const { grantedAt, failed, events, world } = outcome;
   const checks = asked.flatMap((fields, index) => {
     const answers = { ...outcome.answers.get(`expect.checks[${index}]`) };

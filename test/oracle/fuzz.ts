@@ -28,8 +28,8 @@ function main(): void {
   console.log(`${count} traces from seed ${seed}`);
   for (let n = 0; n < count; n += 1) {
     const trace = generate(seed + n);
-    file?.write(written(expected(trace).raw));
-    const found = found1(trace);
+    if (trace.moves.length === 0) file?.write(written(expected(trace).raw));
+    const found = foundIn(trace);
     if (found.length === 0) continue;
     apart += 1;
     console.log(`APART ${trace.id}: ${found[0]?.slice(0, 300) ?? ''}`);
@@ -41,7 +41,7 @@ function main(): void {
 }
 
 /** A model that fails is a difference too. */
-function found1(trace: Trace): readonly string[] {
+function foundIn(trace: Trace): readonly string[] {
   try {
     return differences(trace);
   } catch (error) {
@@ -50,9 +50,10 @@ function found1(trace: Trace): readonly string[] {
 }
 
 function report(trace: Trace): void {
-  const smallest = shrunk(trace, (smaller) => found1(smaller).length > 0);
+  const smallest = shrunk(trace, (smaller) => foundIn(smaller).length > 0);
   console.log(written(expected(smallest).raw));
-  for (const line of found1(smallest)) console.log(`  ${line}`);
+  for (const { after, gate, to } of smallest.moves) console.log(`  after step ${after}: ${gate} to ${to}`);
+  for (const line of foundIn(smallest)) console.log(`  ${line}`);
 }
 
 main();

@@ -5,12 +5,13 @@ export class ModelGate implements ModelAccount {
   readonly category = 'semaphore';
   readonly replenishment = 'release';
   wake = (): void => undefined;
+  paused = false;
   #taken = 0;
   #lastActivity: number;
 
   constructor(
     readonly name: string,
-    readonly capacity: number,
+    public capacity: number,
     at: number,
   ) {
     this.#lastActivity = at;
@@ -19,7 +20,7 @@ export class ModelGate implements ModelAccount {
   fits(mine: readonly number[], ahead: readonly number[]): boolean {
     const own = sum(mine);
     if (own > this.capacity) throw new Refusal(`${this.name}: ${own} permits can never fit ${this.capacity}`);
-    return this.#taken + own + sum(ahead) <= this.capacity;
+    return !this.paused && this.#taken + own + sum(ahead) <= this.capacity;
   }
 
   tryTake(mine: readonly number[], ahead: readonly number[], at: number): boolean {
@@ -35,7 +36,7 @@ export class ModelGate implements ModelAccount {
   }
 
   earliestFit(mine: readonly number[], ahead: readonly number[], at: number): number | null {
-    return this.#taken + sum(mine) + sum(ahead) <= this.capacity ? at : null;
+    return !this.paused && this.#taken + sum(mine) + sum(ahead) <= this.capacity ? at : null;
   }
 
   inUse(): number {
@@ -51,7 +52,7 @@ export class ModelGate implements ModelAccount {
       case 'maxConcurrent':
         return this.capacity;
       case 'availablePermits':
-        return this.capacity - this.#taken;
+        return Math.max(0, this.capacity - this.#taken);
       case 'activeCount':
         return this.#taken;
       case 'lastActivity':

@@ -2,6 +2,7 @@
 import { randomAccounts } from './accounts-of.js';
 import { Actions } from './actions.js';
 import { Demands } from './demands.js';
+import { moveInModel, type Move } from './moves.js';
 import { questionAt } from './questions.js';
 import { Random } from './random.js';
 import { Situation } from './situation.js';
@@ -31,12 +32,16 @@ function situationOf(random: Random): Situation {
 
 class Walk {
   readonly #askings: Asking[] = [];
+  readonly #moves: Move[] = [];
   readonly #actions: Actions;
+  /** Of a step: most traces have no moves, for the runner has no word for them. */
+  readonly #moving: number;
 
   constructor(
     private readonly at: Situation,
     private readonly id: string,
   ) {
+    this.#moving = at.random.chance(0.15) ? 0.1 : 0;
     this.#actions = new Actions(at, new Demands(at));
   }
 
@@ -48,7 +53,7 @@ class Walk {
       this.#do(this.#later(), random.weighted(BY_THEME[theme]));
     }
     this.#step({ t: world.now + random.of([0, 5000, 100_000]), kind: 'advance' });
-    return { id: this.id, given, steps, askings: this.#askings };
+    return { id: this.id, given, steps, askings: this.#askings, moves: this.#moves };
   }
 
   /** A success at the instant from which quiet counts for more, or a millisecond before it. */
@@ -110,7 +115,20 @@ class Walk {
   #step(step: Step): void {
     this.at.steps.push(step);
     this.at.world.run(step, this.at.steps.length);
+    if (this.at.random.chance(this.#moving)) this.#move();
     this.#ask(step);
+  }
+
+  #move(): void {
+    const { random, world, steps } = this.at;
+    const gates = this.at.named('gate');
+    if (gates.length === 0) return;
+    const gate = random.of(gates);
+    const capacity = world.account(gate).capacity;
+    const to = random.of(['pause', 'resume', 'resume', 1, capacity - 1, capacity + 1, 2 * capacity] as const);
+    const move = { after: steps.length, gate, to: typeof to === 'number' ? Math.max(1, to) : to };
+    this.#moves.push(move);
+    moveInModel(move, world);
   }
 
   #ask(step: Step): void {

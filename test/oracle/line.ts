@@ -126,6 +126,21 @@ export class ModelLine {
     if (!this.#closed) this.#close({ kind: 'Cancelled', reason: 'shutdown', detail: 'shutdown' });
   }
 
+  /** Who can never fit the account any more is refused, wherever it stands. */
+  shrank(account: ModelAccount): void {
+    if (!this.hooked(account)) return;
+    for (const waiter of [...this.#queue]) {
+      const entry = waiter.entries.find((one) => one.account === account);
+      if (entry === undefined) continue;
+      try {
+        account.fits(entry.amounts, [], this.now());
+      } catch (error) {
+        this.#refuse(waiter, account, error as Error);
+      }
+    }
+    this.pass();
+  }
+
   /** One deadline that is not in the future means another pass at once. */
   pass(): void {
     for (let passes = 0; !this.#closed; passes += 1) {

@@ -1,6 +1,7 @@
 /** The model's side of a scenario: what must come of it, in the words of a scenario file. */
 import { ModelWorld } from './world.js';
 import type { ModelEvent } from './books.js';
+import { moveInModel, type Move } from './moves.js';
 import type { Check } from '../conformance/checks.js';
 import type { Given } from '../conformance/given.js';
 import type { Step } from '../conformance/steps.js';
@@ -16,7 +17,12 @@ export interface Outcome {
 }
 
 /** Runs the steps in the model, asks the checks on the way, and tells what came of them. */
-export function outcomeOf(given: Given, steps: readonly Step[], checks: readonly Check[]): Outcome {
+export function outcomeOf(
+  given: Given,
+  steps: readonly Step[],
+  checks: readonly Check[],
+  moves: readonly Move[] = [],
+): Outcome {
   const world = new ModelWorld(given);
   const answers = new Map<string, Record<string, unknown>>();
   const left = [...checks];
@@ -30,6 +36,7 @@ export function outcomeOf(given: Given, steps: readonly Step[], checks: readonly
   checkUpTo(0);
   for (const [index, step] of steps.entries()) {
     world.run(step, index + 1);
+    for (const move of moves) if (move.after === index + 1) moveInModel(move, world);
     checkUpTo(index + 1);
   }
   checkUpTo(Infinity);

@@ -36,6 +36,7 @@ function* candidates(trace: Trace): Generator<Trace> {
   }
   for (const [index, step] of steps.entries())
     for (const smaller of smallerSteps(step)) yield withStep(trace, index, smaller);
+  for (const move of trace.moves) yield { ...trace, moves: trace.moves.filter((one) => one !== move) };
   for (const name of trace.given.accounts.keys()) {
     const accounts = new Map([...trace.given.accounts].filter(([one]) => one !== name));
     if (!mentions(trace, name)) yield { ...trace, given: { ...trace.given, accounts } };
@@ -73,16 +74,21 @@ function withoutSteps(trace: Trace, from: number, to: number): Trace {
     askings: trace.askings
       .filter(({ after }) => !gone.has(after - 1))
       .map((asking) => ({ ...asking, after: number(asking.after) })),
+    moves: trace.moves
+      .filter(({ after }) => !gone.has(after - 1))
+      .map((move) => ({ ...move, after: number(move.after) })),
   };
 }
 
-function mentions({ steps, askings }: Trace, name: string): boolean {
+function mentions({ steps, askings, moves }: Trace, name: string): boolean {
   return (
+    moves.some(({ gate }) => gate === name) ||
     steps.some(
       (step) =>
         ('account' in step && step.account === name) ||
         (step.kind === 'arrive' && step.need.has(name)) ||
         (step.kind === 'call' && step.call.account === name),
-    ) || askings.some(({ keys }) => keys.some((key) => key.includes(name)))
+    ) ||
+    askings.some(({ keys }) => keys.some((key) => key.includes(name)))
   );
 }

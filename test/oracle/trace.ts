@@ -1,4 +1,5 @@
 /** A trace before its expectations are known, and how it is written as an entry of a scenario file. */
+import type { Move } from './moves.js';
 import type { Amounts } from '../conformance/amounts.js';
 import type { AccountSpec, Given, WindowSpec } from '../conformance/given.js';
 import type { Step } from '../conformance/steps.js';
@@ -15,6 +16,12 @@ export interface Trace {
   readonly given: Given;
   readonly steps: readonly Step[];
   readonly askings: readonly Asking[];
+  readonly moves: readonly Move[];
+}
+
+/** The questions as a scenario file has them, their answers left open. */
+export function rawAskings(askings: readonly Asking[]): { t: number; after: number }[] {
+  return askings.map(({ t, after, keys }) => ({ t, after, ...Object.fromEntries(keys.map((key) => [key, null])) }));
 }
 
 export type Raw = Readonly<Record<string, unknown>>;

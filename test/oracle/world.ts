@@ -87,11 +87,11 @@ export class ModelWorld {
     return account.property(property, this.now);
   }
 
-  account(name: string): ModelAccount {
+  readonly account = (name: string): ModelAccount => {
     const account = name === 'memory' ? this.memory : this.#accounts.get(name);
     if (!account) throw new Error(`there is no account ${name}`);
     return account;
-  }
+  };
 
   #countTakes(account: ModelAccount): void {
     const tryTake = account.tryTake.bind(account);
