@@ -208,7 +208,11 @@ export class MemoryGate extends AbstractAccount {
     this.#collectedAt = at;
     try {
       const pending = this.#collect();
-      if (pending) pending.catch(this.#collectFailed);
+      // A collection that took its time is a change: whoever waits is looked at as it ends, not two seconds later.
+      if (pending)
+        pending.then(() => {
+          this.capacityChanged();
+        }, this.#collectFailed);
     } catch (error) {
       this.#collectFailed(error);
     }

@@ -9,8 +9,6 @@ import type { Context, HeapPort, HeapReading } from './default.js';
 export type { Context, HeapPort, HeapReading } from './default.js';
 
 const MIB = 1024 * 1024;
-/** V8 reserves three semispaces of 16 MiB for the young generation on 64-bit unless told otherwise. */
-const DEFAULT_SEMI_SPACE_MIB = 16;
 /** A reading taken after a major collection counts for this long; then garbage counts as load again. */
 const FRESH = 2_000;
 
@@ -24,14 +22,21 @@ function flag(name: string): number | null {
   return last === undefined ? null : Number(last);
 }
 
+/** A semispace, MiB: V8 reserves three for the young generation. Its default is not to be asked for; these are measured. */
+function semiSpace(): number {
+  const [major = 0, minor = 0] = process.versions.v8.split('.').map(Number);
+  // Node 20 and 22 have V8 11.3 and 12.4; Node 24 and 25 have 13.6 and 14.1; Node 26 has 14.6.
+  const usual = major < 13 ? 16 : major > 14 || (major === 14 && minor >= 6) ? 32 : 64;
+  return flag('max-semi-space-size') ?? usual;
+}
+
 /** The old space's limit: `heap_size_limit` has the young generation in it, which no long-lived object can fill. */
 function oldSpaceLimit(): number {
   const limits = resourceLimits as { readonly maxOldGenerationSizeMb?: number };
   const stated = limits.maxOldGenerationSizeMb ?? flag('max-old-space-size');
   if (stated !== null && stated > 0) return stated * MIB;
-  const semiSpace = flag('max-semi-space-size') ?? DEFAULT_SEMI_SPACE_MIB;
   const { heap_size_limit: limit } = getHeapStatistics();
-  return Math.max(limit / 2, limit - 3 * semiSpace * MIB);
+  return Math.max(limit / 2, limit - 3 * semiSpace() * MIB);
 }
 
 /** The process's own heap: what the last major collection left while that is fresh, else what is used now. */
@@ -44,10 +49,10 @@ export function defaultHeap(): HeapPort {
       const isFresh = afterMajor !== null && performance.now() - afterMajor.at < FRESH;
       return { used: isFresh && afterMajor ? Math.min(used, afterMajor.used) : used, max };
     },
-    collect(): void {
+    collect(): void | Promise<void> {
       const { gc } = globalThis as { readonly gc?: () => void };
-      if (gc) gc();
-      else collectByInspector();
+      if (gc === undefined) return collectByInspector();
+      gc();
     },
     watch(): () => void {
       const observer = new PerformanceObserver((list) => {
@@ -65,15 +70,20 @@ export function defaultHeap(): HeapPort {
   };
 }
 
-/** In-process sessions answer before `post` returns. */
-function collectByInspector(): void {
-  const session = new Session();
-  session.connect();
-  try {
-    session.post('HeapProfiler.collectGarbage');
-  } finally {
-    session.disconnect();
-  }
+/** Resolves once V8 has collected: the inspector does it in a task of its own, which a session that ends takes along. */
+function collectByInspector(): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const session = new Session();
+    session.connect();
+    session.post('HeapProfiler.collectGarbage', (error) => {
+      // Never in here: a session that ends inside its own answer hangs the process.
+      setImmediate(() => {
+        session.disconnect();
+        if (error) reject(error);
+        else resolve();
+      });
+    });
+  });
 }
 
 /** The asynchronous context of the caller, to run a delivery in, whoever's release caused it. */
