@@ -98,7 +98,7 @@ export class Actions {
 
   #call(): Action {
     const { random } = this.at;
-    const account = random.chance(0.2) ? 'memory' : random.of([...this.at.given.accounts.keys()]);
+    const account = random.chance(this.at.theme === 'memory' ? 0.6 : 0.2) ? 'memory' : random.of([...this.at.given.accounts.keys()]);
     const method = random.of<Method>(['fits', 'fits', 'tryTake', 'earliestFit', 'earliestFit', 'give']);
     const mine: Amounts = account === 'memory' ? { units: 0 } : this.demands.amounts(account);
     const reserved =

@@ -44,7 +44,7 @@ export const BY_THEME: Readonly<Record<Theme, Weights>> = {
     call: 0.5,
     stop: 0.1,
   },
-  memory: { ...USUAL, heap: 22, release: 16, call: 3, advance: 8, wake: 4 },
+  memory: { ...USUAL, heap: 22, release: 16, call: 6, advance: 8, wake: 4 },
   bucket: { ...USUAL, setConfig: 8, '429': 8, success: 8, backpressure: 3, rollback: 8 },
   window: { ...USUAL, '429': 16, success: 10, advisory: 3, rollback: 9, advance: 8 },
   doubles: { ...USUAL, set: 14, wake: 12 },
