@@ -311,12 +311,17 @@ describe('Alarms', () => {
     const virtual = clock();
     const alarms = new Alarms(virtual);
     const ran: string[] = [];
-    alarms.set(10, () => ran.push('before'));
+    let doomed: Alarm | null = null;
+    alarms.set(10, () => {
+      ran.push('before');
+      doomed?.cancel();
+    });
     alarms.set(10, () => {
       ran.push('throws');
       throw new Error('a bug of whoever set it');
     });
     const cancelled = alarms.set(10, () => ran.push('cancelled'));
+    doomed = alarms.set(10, () => ran.push('cancelled by the first'));
     alarms.set(10, () => ran.push('behind'));
     alarms.set(15, () => ran.push('later'));
     cancelled.cancel();

@@ -485,6 +485,18 @@ describe('the contract finds announcements', () => {
   });
 });
 
+describe('a make that fails', () => {
+  it('is told as it is: that is no broken rule', () => {
+    let made = 0;
+    const make = (): Account => {
+      made += 1;
+      if (made > 3) throw new Error('out of accounts');
+      return broken(() => ({}));
+    };
+    expect(found(/takes exactly/, make)).toEqual(new Error('out of accounts'));
+  });
+});
+
 describe('a bucket that rounds its instant down', () => {
   it('is found by the seed that meets it, and the seed is named', () => {
     class Hasty extends TokenBucket {

@@ -275,6 +275,17 @@ describe('the cases of a contract', () => {
     expect(titles(accountContract({ make: () => gate(1), amounts: [1], impossible: null }))).toHaveLength(15);
   });
 
+  it('know no clash where amounts weigh nothing, and no bounds where the capacity has none', () => {
+    for (const { run } of accountContract({ make: () => gate(3), amounts: [1], units: () => 0 })) run();
+    class Endless extends CountingGate {
+      override get capacity(): number {
+        return Infinity;
+      }
+    }
+    const endless = accountContract(() => new Endless({ name: 'endless', capacity: 1 }));
+    expect(titles(endless)).not.toContain('refuses an impossible amount, on the check and on the take');
+  });
+
   it('run as often as they are told, each from a fresh account', () => {
     let made = 0;
     const make = (): CountingGate => {

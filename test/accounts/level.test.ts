@@ -157,6 +157,15 @@ describe('coveredFrom', () => {
     );
   });
 
+  it('has no instant before its time on a clock too large for the fractions of one', () => {
+    const start = 1_764_500_000_000;
+    // 5.0001 ms at one a millisecond: the sum with such a start is rounded to 5, where a ten-thousandth is missing.
+    const level = { cap: 60_000, stored: 0, since: start };
+    expect(start + 5.0001).toBe(start + 5);
+    expect(coveredFrom(level, NOMINAL, 5.0001, start)).toBe(start + 6);
+    expect(coveredFrom(level, NOMINAL, 5, start)).toBe(start + 5);
+  });
+
   it('ends a wait of years as it ends one of a millisecond', () => {
     for (const cap of [1e-3, 1, 1e6]) {
       for (const debt of [0, 1, 1e3]) {

@@ -163,6 +163,22 @@ describe('what fits', () => {
   });
 });
 
+describe('the room of a bucket', () => {
+  it('is the tokens beside the reservation, and none where the requests are spent', () => {
+    const m = bucket({ requestsPerMinute: 3 });
+    expect(m.room([], 0)).toBeCloseTo(600, 6);
+    expect(m.room([100, 50], 0)).toBeCloseTo(450, 6);
+    expect(m.room([1, 1, 1], 0)).toBe(-Infinity);
+    m.tryTake([1, 1, 1], [], 0);
+    expect(m.room([], 0)).toBe(-Infinity);
+    expect(m.room([], 20_000)).toBeGreaterThan(597);
+  });
+
+  it('is refused where a minute allows not even one request', () => {
+    expect(() => bucket({ requestsPerMinute: 0.5 }).room([], 0)).toThrow(RefusedError);
+  });
+});
+
 describe('what comes back', () => {
   it('gives tokens and requests back at once, never above either cap, and wakes the line', () => {
     const m = bucket({ requestsPerMinute: 10 });
