@@ -189,22 +189,26 @@ export class Desk implements Settler {
     this.#over(ask);
     this.held.delete(ask);
     this.ledger.unname(ask.demand);
-    // Whoever else shares the accounts is told once our own line had its turn.
-    const others = this.ledger.others(ask.demand, this.memory);
-    if (others !== null) this.#outbox.send({ deliver: () => { others.forEach((other) => { other.hear(); }); } });
     const settlement: Settlement = { ask, verb, outcome, failures: [] };
-    if (this.#state.line.size > 0) this.#evaluator.post({ type: 'settled', ...settlement });
-    else {
-      // Inside a delivery the instant is that of the turn: a synchronous call costs one look at the clock.
-      const turn = new Turn(this.#books, this.#outbox.busy ? this.#instant : this.now());
-      foldWith(() => {
-        giveBack(settlement, turn);
-      });
-      this.#carryOut(turn.effects);
-      this.#changed();
-      this.#outbox.flush();
-    }
+    // Inside a delivery the instant is that of the turn: a synchronous call costs one look at the clock.
+    const at = this.#outbox.busy ? this.#instant : this.now();
+    this.#outbox.hold(() => {
+      if (this.#state.line.size > 0) this.#evaluator.post({ type: 'settled', ...settlement });
+      else this.#giveBack(settlement, at);
+      // Whoever else shares the accounts is told once our own line had its turn.
+      const others = this.ledger.others(ask.demand, this.memory);
+      if (others !== null) this.#outbox.send({ deliver: () => { others.forEach((other) => { other.hear(); }); } });
+    });
     if (settlement.failures.length > 0) throw combined(settlement.failures);
+  }
+
+  #giveBack(settlement: Settlement, at: number): void {
+    const turn = new Turn(this.#books, at);
+    foldWith(() => {
+      giveBack(settlement, turn);
+    });
+    this.#carryOut(turn.effects);
+    this.#changed();
   }
 
   charge(ask: Asking, account: AnyAccount, actual: number): void {
@@ -244,7 +248,8 @@ export class Desk implements Settler {
   /** An attempt outside the evaluator; a defect that it meets closes admission as one met in a pass. */
   #guarded<T>(ask: Ask, work: () => T): T | null {
     try {
-      return foldWith(work);
+      // Held: what an account causes from inside its answers is carried out after it.
+      return this.#outbox.hold(() => foldWith(work));
     } catch (cause) {
       this.#evaluator.post({ type: 'broke', waiter: newcomer(ask), cause });
       return null;

@@ -39,14 +39,11 @@ export class Outbox {
   }
 
   /** Nothing is delivered while `work` runs; what it sends goes in order after it. */
-  hold(work: () => void): void {
-    if (this.#busy) {
-      work();
-      return;
-    }
+  hold<T>(work: () => T): T {
+    if (this.#busy) return work();
     this.#busy = true;
     try {
-      work();
+      return work();
     } finally {
       this.#busy = false;
       this.flush();

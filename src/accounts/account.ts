@@ -1,6 +1,7 @@
 /** What an account is: it answers about amounts and moves numbers, and never parks anyone. */
 import { Subject, type Observable, type SchedulerLike, type TeardownLogic } from 'rxjs';
 import { bindClock, clockOf } from '../clock.js';
+import { learnsNothing } from './learning.js';
 import type { AccountStatus } from './statuses.js';
 import type { UpstreamFailure } from './upstream-failure.js';
 
@@ -97,6 +98,10 @@ export type Announcements = Observable<void> & { readonly observed: boolean };
  * ```
  */
 export abstract class AbstractAccount<A = number> implements Account<A> {
+  static {
+    learnsNothing(AbstractAccount.prototype);
+  }
+
   readonly replenishment: 'release' | 'time' = 'release';
   readonly category: string = 'custom';
   readonly capacityChanges: Announcements;

@@ -1,6 +1,7 @@
 /** What a grant gives back at its end: the accounts are told how it went, credited, and memory hears of a completion. */
 import type { AnyAccount } from '../accounts/account.js';
 import { amountOf } from '../accounts/amounts.js';
+import { learns } from '../accounts/learning.js';
 import type { UpstreamFailure } from '../accounts/upstream-failure.js';
 import type { DemandEntry } from '../demand.js';
 import type { Asking } from './asking.js';
@@ -74,9 +75,9 @@ function teach(entries: readonly DemandEntry[], outcome: 'success' | Pressure, a
   about?.onRateLimitError?.(outcome.pressure, at);
 }
 
-/** The clocked accounts are the ones that adapt; a gate's capacity is a fact. */
+/** A gate's capacity is a fact, and learns nothing: it does not count. */
 function onlyLearner(entries: readonly DemandEntry[]): AnyAccount | null {
-  const learners = entries.filter(({ account }) => account.replenishment === 'time').map(({ account }) => account);
+  const learners = entries.map(({ account }) => account).filter(learns);
   const [only] = learners;
   if (only !== undefined && learners.length === 1) return only;
   if (learners.length > 1 && !warned) {
