@@ -68,7 +68,7 @@ function answersOf({ asks }: Check, world: ModelWorld): Record<string, unknown> 
   );
 }
 
-export function lineOf({ at, type, account, job, waiters, amount, wait, reason }: ModelEvent): string {
+function lineOf({ at, type, account, job, waiters, amount, wait, reason }: ModelEvent): string {
   const endsWait = type === 'GRANTED_FROM_HOLD' || type === 'REJECTED';
   return `${at} ${type} ${account} ${job} waiters=${waiters} amount=${amount}${
     endsWait || wait !== 0 ? ` wait=${wait}` : ''

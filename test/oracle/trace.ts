@@ -52,7 +52,7 @@ function rawOptions({ initialCooldown, maxCooldown, probeTimeout }: WindowSpec):
   return options.length === 0 ? '' : ` (${options.join(', ')})`;
 }
 
-export function rawAmounts(amounts: Amounts): number | readonly number[] {
+function rawAmounts(amounts: Amounts): number | readonly number[] {
   return 'units' in amounts ? amounts.units : amounts.list;
 }
 
