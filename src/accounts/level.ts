@@ -67,11 +67,8 @@ export function coveredFrom(level: Level, stretch: number, amount: number, at: n
   const isCovered = (instant: number): boolean => covers(level, stretch, amount, instant);
   if (isCovered(at)) return at;
   const guess = Math.ceil(level.since + (amount - level.stored) / perMs(level, stretch));
-  const next = Math.floor(at) + 1;
-  const earlier = guess - 1;
-  if (earlier >= next && isCovered(earlier)) return earlier;
-  const instant = Math.max(guess, next);
-  return isCovered(instant) ? instant : instant + 1;
+  if (isCovered(guess - 1)) return guess - 1;
+  return isCovered(guess) ? guess : guess + 1;
 }
 
 /** Floored for a status, forgiving the rounding that comparisons forgive. */

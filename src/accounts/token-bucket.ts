@@ -214,11 +214,8 @@ export class TokenBucket extends AbstractAccount {
   }
 
   #move(tokens: number, requests: number, at: number, floor: number): void {
-    const stretch = this.#stretch;
-    // A debt is not forgiven by the floor of a take: what is below zero already stays there.
-    const lowest = (level: Level): number => Math.min(floor, levelAt(level, stretch, at));
-    this.#tokens = moveLevel(this.#tokens, stretch, tokens, at, lowest(this.#tokens));
-    this.#requests = moveLevel(this.#requests, stretch, requests, at, lowest(this.#requests));
+    this.#tokens = moveLevel(this.#tokens, this.#stretch, tokens, at, floor);
+    this.#requests = moveLevel(this.#requests, this.#stretch, requests, at, floor);
   }
 
   #setThrottle(next: Throttle, at: number): void {

@@ -98,6 +98,7 @@ describe('stretched', () => {
     expect(stretched(1_000, press(relaxed, 18, 0, rule))).toBe(10_000);
     const third = successes(press(relaxed, 2, 0, rule), 3, 1);
     expect(stretched(333, third)).toBe(Math.floor(333 * 1.8));
+    expect(stretched(335, press(relaxed, 1, 0, rule))).toBe(502);
     expect(stretched(1_000, successes(press(relaxed, 2, 0, rule), 12, 1))).toBe(1_200);
   });
 });
