@@ -63,8 +63,8 @@ export function statusOf(desk: Desk): AdmissionStatus {
       capacity: account.capacity,
       inUse: account.inUse(at),
       waiters: desk.ledger.marked(account),
-      indicator: account.statusIndicator?.(at) ?? null,
-      status: account.status?.(at) ?? null,
+      indicator: known(() => account.statusIndicator?.(at)),
+      status: known(() => account.status?.(at)),
     })),
     waiters: line.toArray().map((waiter, index) => {
       const ahead = waiter === head ? null : head;
@@ -83,4 +83,13 @@ export function statusOf(desk: Desk): AdmissionStatus {
       age: at - grantedAt,
     })),
   };
+}
+
+/** An account that cannot describe itself just now, such as a heap that cannot be read, hides nobody else. */
+function known<T>(describe: () => T | null | undefined): T | null {
+  try {
+    return describe() ?? null;
+  } catch {
+    return null;
+  }
 }

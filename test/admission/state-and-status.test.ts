@@ -158,6 +158,20 @@ describe('status', () => {
     ]);
   });
 
+  it('hides nobody because one account cannot describe itself', () => {
+    let heap = (): number => 0.5;
+    const memory = new MemoryGate({ heap: () => heap(), collect: false, log: silent });
+    const { admission, ask } = scene(1, { memory });
+    ask('A');
+    heap = () => {
+      throw new Error('no heap today');
+    };
+    expect(admission.status().accounts).toMatchObject([
+      { name: 'memory', indicator: null, status: null },
+      { name: 'slot', inUse: 1, status: { maxConcurrent: 1 } },
+    ]);
+  });
+
   it('costs nothing: it moves no number and marks nobody', () => {
     const { admission, ask, events, slot, clock } = scene();
     ask('H');
