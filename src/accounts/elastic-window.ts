@@ -216,8 +216,6 @@ export class ElasticWindow extends AbstractAccount {
     const { name } = this.#circuit;
     this.#throttle = relax(this.#throttle, at, this.#throttling);
     this.#circuit = succeeded(this.#circuit);
-    // A narrower window has lost what it no longer reaches.
-    this.#stamps.forgetUpTo(at - this.effectiveWindowMs);
     if (this.#throttle.level < level || this.#circuit.name !== name) this.capacityChanged();
   }
 

@@ -240,8 +240,8 @@ describe('the circuit', () => {
 
   it('says in whole ms how long, and that nothing was recorded where nothing was', () => {
     const lines = new RecordedLog();
-    pressed(window({ log: lines }), 11, 0.7 + 1e9);
-    expect(lines.lines).toEqual(['warn: svc: circuit open for 30000ms: no upstream response was recorded']);
+    pressed(window({ log: lines, initialCooldown: 1_000 / 3 }), 11);
+    expect(lines.lines).toEqual(['warn: svc: circuit open for 333ms: no upstream response was recorded']);
   });
 
   it('does not open at advice, however much of it', () => {
@@ -367,6 +367,10 @@ describe('its clock', () => {
     expect(svc.inUse()).toBe(1);
     svc.fits([1], [], 6_000);
     expect(svc.inUse()).toBe(0);
+    const shut = pressed(window({ initialCooldown: 500 }), 11, 6_000);
+    expect(() => shut.fits([1], [], 6_200)).toThrow(RefusedError);
+    expect(() => shut.fits([1], [], 6_100)).toThrow(RefusedError);
+    expect(shut.cooldownRemainingMs()).toBe(300);
   });
 
   it('is the admission’s once one names it', () => {

@@ -155,6 +155,7 @@ describe('a router asked directly', () => {
     other.tryTake([60], [], 0);
     expect(models.earliestFit([gpt(100)], [], 0)).toBe(10_000);
     expect(models.earliestFit([gpt(100), claude(20)], [], 0)).toBe(20_000);
+    expect(models.earliestFit([claude(20), gpt(100)], [], 0)).toBe(20_000);
     expect(models.earliestFit([gpt(100), claude(20)], [claude(41)], 0)).toBeNull();
     expect(models.earliestFit([], [], 7)).toBe(7);
   });
