@@ -113,7 +113,7 @@ export class Turn {
           amount: facts.amount,
           wait: Math.floor(facts.wait ?? 0),
           reason: facts.reason ?? null,
-          indicator: account.statusIndicator?.(at) ?? null,
+          indicator: indicatorOf(account, at),
           job,
         },
       });
@@ -124,6 +124,15 @@ export class Turn {
 
   #amount(account: AnyAccount, amounts: readonly unknown[]): number {
     return account === this.books.memory ? 1 : amountOf(amounts);
+  }
+}
+
+/** A gate that cannot read its heap cannot say how it is; that it refused somebody is told all the same. */
+function indicatorOf(account: AnyAccount, at: number): string | null {
+  try {
+    return account.statusIndicator?.(at) ?? null;
+  } catch {
+    return null;
   }
 }
 
