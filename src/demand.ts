@@ -55,11 +55,29 @@ export class Demand {
   }
 }
 
+const comparing = new WeakMap<AnyAccount, boolean>();
+
+/** It offers `room`, and no subclass answers `fits` otherwise without answering `room` as well. */
+function compares(account: AnyAccount): boolean {
+  let known = comparing.get(account);
+  if (known === undefined) {
+    known = account.room !== undefined && ownerOf(account, 'room') === ownerOf(account, 'fits');
+    comparing.set(account, known);
+  }
+  return known;
+}
+
+function ownerOf(account: AnyAccount, member: 'fits' | 'room'): object | null {
+  let owner: object | null = account;
+  while (owner !== null && !Object.hasOwn(owner, member)) owner = Object.getPrototypeOf(owner) as object | null;
+  return owner;
+}
+
 function weightsOf(entries: readonly DemandEntry[]): readonly number[] | null {
   const weights: number[] = [];
   for (const { account, key, amounts } of entries) {
     const [amount] = amounts;
-    if (account.room === undefined || key !== account || amounts.length !== 1 || typeof amount !== 'number') return null;
+    if (!compares(account) || key !== account || amounts.length !== 1 || typeof amount !== 'number') return null;
     weights.push(amount);
   }
   return weights;

@@ -17,6 +17,8 @@ export class WatchedAccount<T extends Account = Account> {
     const fits = account.fits.bind(account);
     const tryTake = account.tryTake.bind(account);
     Object.defineProperties(account, {
+      // Answered beside `fits`, so that the account compares as it did before it was watched.
+      room: { value: account.room?.bind(account) },
       capacityChanges: { value: this.#announcements },
       fits: {
         value: (...asked: Parameters<Account['fits']>): boolean => {
