@@ -143,12 +143,16 @@ describe('a reading', () => {
       else setFlagsFromString('--expose-gc');
       if (how !== 'by the inspector') global.gc = runInNewContext('gc') as () => void;
       try {
+        const sessions = vi.spyOn(Session.prototype, 'connect');
+        const ends = vi.spyOn(Session.prototype, 'disconnect');
         const before = filled();
         hoard.length = 0;
         const over = heap.collect?.();
         expect(over instanceof Promise).toBe(how === 'by the inspector');
         await over;
         expect(before - heap.read().used).toBeGreaterThan(20 * MIB);
+        // No session is left open: a debugger would find it there.
+        expect(ends).toHaveBeenCalledTimes(sessions.mock.calls.length);
       } finally {
         if (gc) global.gc = gc;
         else delete global.gc;
