@@ -103,11 +103,12 @@ function operator<T>(
     new Observable((consumer) => {
       const run = new Run(desk, demand, project, options, consumer);
       const upstream = new Subscriber<T>(run);
+      run.upstream = upstream;
       consumer.add(() => {
         run.tearDown();
       });
-      run.upstream = upstream;
-      source.subscribe(upstream);
+      // A consumer that has had enough already leaves no source behind.
+      if (!consumer.closed) source.subscribe(upstream);
     });
 }
 

@@ -133,7 +133,6 @@ export class Item<T> implements Consumer {
   #end(): void {
     const { run } = this;
     this.#stage = 'ended';
-    if (!run.running.has(this)) return;
     if (run.closed) {
       this.#settle();
       return;

@@ -27,15 +27,17 @@ export class Run<T> {
   ) {}
 
   next(value: T): void {
-    if (this.#isOver()) return;
     const index = this.#index;
     this.#index += 1;
     const item = new Item(this, value, index);
     try {
       const demand = typeof this.demand === 'function' ? this.demand(value, index) : this.demand;
-      const ask = this.desk.ask(demand, this.options, item, this.#jobOf(value, index));
+      const job = this.#jobOf(value, index);
+      // Either may have unsubscribed, or stopped the admission.
+      if (this.#isOver()) return;
+      const ask = this.desk.ask(demand, this.options, item, job);
       if (item.answered) return;
-      if (this.#isOver()) {
+      if (this.closed) {
         // A handler of the events that the ask caused has unsubscribed: nobody is left to wait for the answer.
         this.desk.withdraw([ask]);
         return;

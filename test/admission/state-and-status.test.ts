@@ -1,5 +1,5 @@
 /** What an admission shows of itself: the immutable queue state, and who waits for what and until when. */
-import { MemoryGate, TokenBucket, demand, type AdmissionStatus, type QueueState } from 'rx-admission';
+import { CountingGate, MemoryGate, TokenBucket, demand, type AdmissionStatus, type QueueState } from 'rx-admission';
 import { describe, expect, it } from 'vitest';
 import { Job } from '../admit/job.js';
 import { scene } from './scene.js';
@@ -169,6 +169,26 @@ describe('status', () => {
     expect(admission.status().accounts).toMatchObject([
       { name: 'memory', indicator: null, status: null },
       { name: 'slot', inUse: 1, status: { maxConcurrent: 1 } },
+    ]);
+  });
+
+  it('shows a waiter whom an account turns away just now: short of it, and no instant known', () => {
+    const { admission, ask, slot } = scene();
+    let broken = false;
+    class Odd extends CountingGate {
+      override fits(mine: readonly number[], ahead: readonly number[]): boolean {
+        if (broken) throw new Error('not now');
+        return super.fits(mine, ahead);
+      }
+    }
+    const odd = new Odd({ name: 'odd', capacity: 1 });
+    new Job(admission, demand(odd));
+    new Job(admission, demand(slot, odd), { job: 'A' });
+    ask('B');
+    broken = true;
+    expect(admission.status().waiters).toMatchObject([
+      { job: 'A', shortOf: ['odd'], earliest: null },
+      { job: 'B', shortOf: ['slot'], behindHead: true },
     ]);
   });
 

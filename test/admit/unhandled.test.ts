@@ -1,7 +1,7 @@
 /** Unhandled rejections: none, ever. Errors of handlers reach whoever RxJS tells, and cost nobody else anything. */
 import { AbstractAccount, CountingGate, Demand, createAdmission, demand, type Admission } from 'rx-admission';
 import { NEVER, Observable, Subject, of, take, throwError } from 'rxjs';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Job } from './job.js';
 import { reports } from './reports.js';
 
@@ -178,6 +178,27 @@ describe('unhandled rejections', () => {
     // What the work said comes first; the account's complaint comes on top of it.
     await expect(admission.run(demand(keeper), failing)).rejects.toThrow();
     expect(rejections).toEqual([]);
+  });
+});
+
+describe('what nobody can handle', () => {
+  it('is thrown in a turn of its own, unless RxJS was given a handler', () => {
+    const { admission, keeper } = scene();
+    const later: (() => void)[] = [];
+    const timers = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((work: () => void) => later.push(work)) as never);
+    const source = new Subject<string>();
+    const subscription = source
+      .pipe(
+        admission.admit(demand(keeper), () => {
+          subscription.unsubscribe();
+          throw boom;
+        }),
+      )
+      .subscribe();
+    source.next('a');
+    timers.mockRestore();
+    expect(later).toHaveLength(1);
+    expect(later[0]).toThrow('keeper keeps it');
   });
 });
 

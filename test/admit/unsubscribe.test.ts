@@ -9,7 +9,7 @@ import {
   type AdmissionEvent,
   type Grant,
 } from 'rx-admission';
-import { NEVER, Observable, Subject, concat, finalize, of, type Subscription } from 'rxjs';
+import { NEVER, Observable, Subject, Subscriber, concat, finalize, of, type Subscription } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { CountingScheduler } from './counting-scheduler.js';
 import { inVirtualTime } from './in-virtual-time.js';
@@ -370,6 +370,65 @@ describe('promise 4: unsubscribe', () => {
       .subscribe();
     expect(slot.inUse()).toBe(1);
     expect(() => subscription.unsubscribe()).toThrow('the source stays');
+    expectNothingLeft();
+  });
+
+  it('asks for nothing when the demand function, or the job function, has unsubscribed', () => {
+    for (const where of ['demand', 'job']) {
+      const { admission, slot, source, events, expectNothingLeft } = scene();
+      const subscription = source
+        .pipe(
+          admission.admit(
+            () => {
+              if (where === 'demand') subscription.unsubscribe();
+              return demand(slot);
+            },
+            () => NEVER,
+            {
+              job: () => {
+                if (where === 'job') subscription.unsubscribe();
+              },
+            },
+          ),
+        )
+        .subscribe();
+      source.next('a');
+      expect(events).toEqual([]);
+      expectNothingLeft();
+    }
+  });
+
+  it('tells a consumer nothing more that unsubscribes in the event of its refusal', () => {
+    const { admission, slot, source, hold, expectNothingLeft } = scene();
+    const other = hold();
+    const told: string[] = [];
+    const onRefused = (): Observable<string> => (told.push('asked for a stand-in'), of('stand-in'));
+    for (const options of [{ maxWait: 0 }, { maxWait: 0, onRefused }]) {
+      const subscription = source
+        .pipe(admission.admit(demand(slot), () => NEVER, options))
+        .subscribe({ next: () => told.push('next'), error: () => told.push('error') });
+      const handler = admission.events$.subscribe(({ type }) => {
+        if (type === 'REJECTED') subscription.unsubscribe();
+      });
+      source.next('a');
+      handler.unsubscribe();
+    }
+    expect(told).toEqual([]);
+    other.unsubscribe();
+    expectNothingLeft();
+  });
+
+  it('does not subscribe the source for a consumer that has had enough before it began', () => {
+    const { admission, slot, source, expectNothingLeft } = scene();
+    const enough = new Subscriber<unknown>();
+    enough.unsubscribe();
+    source.pipe(admission.admit(demand(slot), () => NEVER)).subscribe(enough);
+    let pulled = 0;
+    function* items(): Generator<number> {
+      yield (pulled += 1);
+    }
+    admission.each(items(), demand(slot), () => NEVER).subscribe(enough);
+    expect(pulled).toBe(0);
     expectNothingLeft();
   });
 

@@ -1,7 +1,7 @@
 /** However an ask ends, nothing of it is left: no timer, no listener, no hook on an account, no name in the books. */
 import { getEventListeners } from 'node:events';
 import { CountingGate, ElasticWindow, MemoryGate, TokenBucket, createAdmission, demand, type Admission } from 'rx-admission';
-import { BehaviorSubject, EMPTY, NEVER, Subject, of } from 'rxjs';
+import { BehaviorSubject, EMPTY, NEVER, Subject, of, type Observable } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { CountingScheduler } from '../admit/counting-scheduler.js';
 import { Job } from '../admit/job.js';
@@ -157,6 +157,66 @@ describe('an ask that ends leaves nothing', () => {
       // Pushed readings are listened to as long as the admission runs.
       readings: ending !== 'stopped',
     });
+  });
+});
+
+describe('many accounts', () => {
+  it('that come and go are each held, told of and forgotten as the first was', () => {
+    const clock = new CountingScheduler();
+    const admission = createAdmission({ scheduler: clock });
+    const events: string[] = [];
+    admission.events$.subscribe(({ type, account, waiters }) => events.push(`${type} ${account} ${waiters}`));
+    const kept = new CountingGate({ name: 'kept', capacity: 1, scheduler: clock });
+    const holder = new Job(admission, demand(kept));
+    for (let n = 0; n < 300; n += 1) {
+      const gate = new CountingGate({ name: `gate ${n}`, capacity: 1, scheduler: clock });
+      events.length = 0;
+      const first = new Job(admission, demand(gate));
+      const second = new Job(admission, demand(gate));
+      first.release();
+      second.release();
+      expect(events).toEqual([
+        `GRANTED_IMMEDIATE gate ${n} 0`,
+        `HELD gate ${n} 1`,
+        `RELEASED gate ${n} 1`,
+        `GRANTED_FROM_HOLD gate ${n} 0`,
+        `RELEASED gate ${n} 0`,
+      ]);
+      expect(gate.capacityChanges.observed).toBe(false);
+    }
+    expect(admission.status().accounts.map(({ name }) => name)).toEqual(['kept']);
+    holder.release();
+  });
+
+  it('that are waited for behind a head, more kinds than are kept, are all served and all forgotten', () => {
+    const clock = new CountingScheduler();
+    const admission = createAdmission({ scheduler: clock });
+    const gates = Array.from({ length: 100 }, (_, n) => new CountingGate({ name: `gate ${n}`, capacity: 1, scheduler: clock }));
+    for (let round = 0; round < 2; round += 1) {
+      const holders = gates.map((gate) => new Job(admission, demand(gate)));
+      const waiters = gates.map((gate) => new Job(admission, demand(gate)));
+      // From the back, so that groups empty in another order than they were made.
+      for (const holder of [...holders].reverse()) holder.release();
+      expect([waiters.every(({ state }) => state === 'granted'), admission.queueSize]).toEqual([true, 0]);
+      for (const waiter of waiters) waiter.release();
+    }
+    expect(gates.map((gate) => gate.inUse() + Number(gate.capacityChanges.observed))).toEqual(gates.map(() => 0));
+  });
+
+  it('one whose stream of changes breaks tells no more, and costs nobody anything', () => {
+    const clock = new CountingScheduler();
+    const admission = createAdmission({ scheduler: clock });
+    const changes = new Subject<void>();
+    class Broken extends CountingGate {
+      override readonly capacityChanges: Observable<void> & { readonly observed: boolean } = changes;
+    }
+    const broken = new Broken({ name: 'broken', capacity: 1 });
+    const holder = new Job(admission, demand(broken));
+    const waiter = new Job(admission, demand(broken));
+    changes.error(new Error('the stream broke'));
+    expect(waiter.state).toBe('waiting');
+    holder.release();
+    expect(waiter.state).toBe('granted');
   });
 });
 

@@ -145,6 +145,19 @@ describe('a grant', () => {
     expect(new Job(admission, demand(slot)).state).toBe('granted');
   });
 
+  it('gives everything back though an account cannot learn from it', () => {
+    const { admission, slot } = scene();
+    class Dull extends CountingGate {
+      override onSuccess(): void {
+        throw new Error(`${this.name} does not learn`);
+      }
+    }
+    const dull = new Dull({ name: 'dull', capacity: 1 });
+    const job = new Job(admission, demand(dull, slot));
+    expect(() => job.grant.release('success')).toThrow('dull does not learn');
+    expect([dull.inUse(), slot.inUse(), job.grant.settled]).toEqual([0, 0, true]);
+  });
+
   it('throws one failure as it is', () => {
     const { admission, slot } = scene();
     const bug = new Error('bug');
