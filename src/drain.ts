@@ -3,7 +3,7 @@ import { filter } from 'rxjs';
 import { nonNegative } from './accounts/validation.js';
 import type { Desk } from './desk.js';
 import { StoppedError } from './errors.js';
-import { statusOf, type GrantView } from './status.js';
+import { grantsOf, type GrantView } from './status.js';
 
 export interface DrainOptions {
   /** ms to wait for the grants; then every `grant.signal` aborts. Unless given, as long as they take. */
@@ -30,8 +30,9 @@ export function drainDesk(desk: Desk, { timeout }: DrainOptions = {}): Promise<D
     const end = (): void => {
       settled.unsubscribe();
       alarm?.cancel();
-      const { grants } = statusOf(desk);
-      resolve({ drained: grants.length === 0, refused, took: desk.now() - since, left: grants });
+      const now = desk.now();
+      const left = grantsOf(desk, now);
+      resolve({ drained: left.length === 0, refused, took: now - since, left });
     };
     const settled = desk.changes$.pipe(filter(() => desk.held.size === 0)).subscribe({ next: end, error: reject });
     const alarm =

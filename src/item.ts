@@ -155,7 +155,8 @@ export class Item<T> implements Consumer {
   }
 
   #outcomeOf(ending: Ending | null): Outcome {
-    if (ending === null) return 'ignored';
+    // What stands in for a refused item says nothing of any account.
+    if (ending === null || this.#grant === null) return 'ignored';
     const { outcome } = this.run.options;
     if (outcome) return outcome(ending);
     return ending.kind === 'C' ? 'success' : 'ignored';

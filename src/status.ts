@@ -8,6 +8,7 @@ export interface AccountView {
   readonly name: string;
   readonly category: string;
   readonly capacity: number;
+  /** Not a number where the account cannot tell just now. */
   readonly inUse: number;
   /** Jobs held on it. */
   readonly waiters: number;
@@ -61,7 +62,7 @@ export function statusOf(desk: Desk): AdmissionStatus {
       name: account.name,
       category: account.category ?? 'custom',
       capacity: account.capacity,
-      inUse: account.inUse(at),
+      inUse: known(() => account.inUse(at)) ?? NaN,
       waiters: desk.ledger.marked(account),
       indicator: known(() => account.statusIndicator?.(at)),
       status: known(() => account.status?.(at)),
@@ -77,12 +78,17 @@ export function statusOf(desk: Desk): AdmissionStatus {
         earliest: earliestOf(waiter, ahead, at),
       };
     }),
-    grants: [...desk.held].map(({ job, demand, grantedAt }) => ({
-      job,
-      accounts: demand.entries.map(({ account }) => account.name),
-      age: at - grantedAt,
-    })),
+    grants: grantsOf(desk, at),
   };
+}
+
+/** What is held, and since when. */
+export function grantsOf(desk: Desk, at: number): GrantView[] {
+  return [...desk.held].map(({ job, demand, grantedAt }) => ({
+    job,
+    accounts: demand.entries.map(({ account }) => account.name),
+    age: at - grantedAt,
+  }));
 }
 
 /** An account that cannot describe itself just now, such as a heap that cannot be read, hides nobody else. */

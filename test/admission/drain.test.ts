@@ -1,5 +1,5 @@
 /** Draining as a value: nothing new, the grants may end, and what does not end in time is told to and reported. */
-import { StoppedError, demand, type DrainReport } from 'rx-admission';
+import { CountingGate, StoppedError, demand, type DrainReport } from 'rx-admission';
 import { NEVER, of } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { Job } from '../admit/job.js';
@@ -104,6 +104,21 @@ describe('drain', () => {
     await expect(outcome(drain)).resolves.toBe('pending');
     end?.('done');
     await expect(drain).resolves.toMatchObject({ drained: true });
+  });
+
+  it('ends though an account cannot tell how it is', async () => {
+    const { admission, clock } = scene();
+    class Mute extends CountingGate {
+      override inUse(): number {
+        throw new Error('no idea');
+      }
+    }
+    const job = new Job(admission, demand(new Mute({ name: 'mute', capacity: 1 })), { job: 'A' });
+    expect(admission.status().accounts).toMatchObject([{ name: 'mute', inUse: NaN, capacity: 1 }]);
+    const drain = admission.drain({ timeout: 5 });
+    clock.advanceTo(5);
+    await expect(drain).resolves.toMatchObject({ drained: false, left: [{ job: 'A', accounts: ['mute'] }] });
+    job.release();
   });
 
   it('is what the end of an await using block does', async () => {

@@ -87,6 +87,17 @@ describe('outcomes', () => {
     expect(lines).toEqual([expect.stringContaining(busy.summary)]);
   });
 
+  it('are not asked of what stands in for a refused item: it has no grant', () => {
+    const { admission, slot } = scene();
+    let asked = 0;
+    const outcome = (): Outcome => {
+      asked += 1;
+      return 'success';
+    };
+    admission.defer(demand([slot, 99]), () => NEVER, { outcome, onRefused: () => of('no') }).subscribe();
+    expect(asked).toBe(0);
+  });
+
   it('of a second release are not heard', () => {
     const { admission, tokens, throttles } = scene();
     const { grant } = new Job(admission, demand(tokens));

@@ -1,5 +1,5 @@
 /** Promise 8: the asynchronous context at the ask is that of project and of its inner, whoever's release let it in. */
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncLocalStorage, createHook } from 'node:async_hooks';
 import { CountingGate, Demand, createAdmission, demand } from 'rx-admission';
 import { NEVER, Observable, Subject, of, timer } from 'rxjs';
 import { describe, expect, it } from 'vitest';
@@ -29,6 +29,23 @@ describe('promise 8: the asynchronous context', () => {
     const log: string[] = [];
     storage.run('asker', () => new Job(admission, demand(slot), {}, watched(log)));
     expect(log).toEqual(['project asker', 'inner asker']);
+  });
+
+  it('costs a resource for each one who is parked, and none on the fast path', () => {
+    let resources = 0;
+    const hook = createHook({
+      init(_id, type) {
+        if (type === 'rx-admission') resources += 1;
+      },
+    }).enable();
+    const { admission, slot } = scene();
+    for (let n = 0; n < 50; n += 1) new Job(admission, demand(slot)).release();
+    const fast = resources;
+    const holder = new Job(admission, demand(slot));
+    for (let n = 0; n < 3; n += 1) new Job(admission, demand(slot));
+    hook.disable();
+    holder.release();
+    expect([fast, resources]).toEqual([0, 3]);
   });
 
   it('is kept by one who is parked, whoever lets it in', () => {

@@ -145,6 +145,21 @@ describe('unhandled rejections', () => {
       },
     ],
     [
+      'an async inner whose failure makes another fail in its teardown',
+      ({ admission }) => {
+        async function* rows(): AsyncGenerator<number> {
+          yield 1;
+          await Promise.resolve();
+          throw boom;
+        }
+        const slot = new CountingGate({ name: 'wide', capacity: 2 });
+        const stubborn = new Observable<number>(() => () => {
+          throw new Error('keeper keeps it');
+        });
+        of(rows, () => stubborn).pipe(admission.admit(demand(slot))).subscribe({ error: () => undefined });
+      },
+    ],
+    [
       'an async source whose end makes an inner fail in its teardown',
       ({ admission, slot }) => {
         async function* rows(): AsyncGenerator<number> {

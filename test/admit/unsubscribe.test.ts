@@ -144,17 +144,21 @@ describe('promise 4: unsubscribe', () => {
 
   it('leaves nothing behind when an event handler unsubscribes while the ask is being made', () => {
     for (const type of ['HELD', 'GRANTED_IMMEDIATE'] as const) {
-      const { admission, slot, source, hold, expectNothingLeft } = scene();
+      const { admission, slot, source, hold, scheduler, expectNothingLeft } = scene();
+      const tokens = new TokenBucket({ name: 'tokens', tokensPerMinute: 60_000, scheduler });
       const other = type === 'HELD' ? hold() : null;
       const started: string[] = [];
-      const subscription = source.pipe(admission.admit(demand(slot), (item) => (started.push(item), NEVER))).subscribe();
+      const subscription = source
+        .pipe(admission.admit(demand([tokens, 500], slot), (item) => (started.push(item), NEVER)))
+        .subscribe();
       admission.events$.subscribe((event: AdmissionEvent) => {
         if (event.type === type) subscription.unsubscribe();
       });
       source.next('a');
       expect(admission.queueSize).toBe(0);
       other?.unsubscribe();
-      expect(started).toEqual([]);
+      // Rolled back, not released: it never ran.
+      expect([started, tokens.tokens()]).toEqual([[], 60_000]);
       expectNothingLeft();
     }
   });
@@ -311,9 +315,11 @@ describe('promise 4: unsubscribe', () => {
   it('ends an inner that another one ends while it is told to abort, once', () => {
     const { admission, slot, source, events, expectNothingLeft } = scene(2);
     const second = new Subject<string>();
+    const signals: AbortSignal[] = [];
     const subscription = source
       .pipe(
         admission.admit(demand(slot), (item, { signal }) => {
+          signals.push(signal);
           if (item === 'b') return second;
           signal.addEventListener('abort', () => second.complete());
           return NEVER;
@@ -325,6 +331,8 @@ describe('promise 4: unsubscribe', () => {
     events.length = 0;
     subscription.unsubscribe();
     expect(events.sort()).toEqual(['RELEASED a', 'RELEASED b']);
+    // It was over by the time its turn came: there was nothing to abort.
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
     expectNothingLeft();
   });
 
