@@ -1,0 +1,15 @@
+/** The programs, by the names that docs/performance.md gives them. */
+import { uncontended } from './p1-uncontended.js';
+import { contended } from './p2-contended.js';
+import { fourAccounts } from './p3-four-accounts.js';
+import { heap } from './p7-heap.js';
+import { active } from './p10-active.js';
+import type { Bench } from './row.js';
+
+export const benches: ReadonlyMap<string, Bench> = new Map<string, Bench>([
+  ['P1', uncontended],
+  ['P2', contended],
+  ['P3', fourAccounts],
+  ['P7', heap],
+  ['P10', active],
+]);
