@@ -35,7 +35,7 @@ export class CountingGate extends AbstractAccount {
   constructor(options: CountingGateOptions) {
     super(options.name, options);
     this.shrinks = this.#shrinks;
-    this.#capacity = positiveInteger(`${this.name}: capacity`, options.capacity);
+    this.#capacity = positiveInteger('capacity', options.capacity, this);
     this.#lastActivity = this.now(0);
   }
 
@@ -52,7 +52,7 @@ export class CountingGate extends AbstractAccount {
   }
 
   validate(amount: number): void {
-    positiveInteger(`${this.name}: an amount of permits`, amount);
+    positiveInteger('an amount of permits', amount, this);
   }
 
   fits(mine: readonly number[], reservedAhead: readonly number[]): boolean {
@@ -95,7 +95,7 @@ export class CountingGate extends AbstractAccount {
    */
   resize(capacity: number): void {
     const before = this.#capacity;
-    this.#capacity = positiveInteger(`${this.name}: capacity`, capacity);
+    this.#capacity = positiveInteger('capacity', capacity, this);
     if (capacity > before) this.capacityChanged();
     else if (capacity < before) this.#shrinks.next();
   }

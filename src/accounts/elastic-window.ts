@@ -87,32 +87,31 @@ export class ElasticWindow extends AbstractAccount {
     super(options.name ?? new.target.name.replace(/(?<=.)RateLimiter$/, ''), options);
     // A window binds after the work that took a slot has finished: no subclass may answer otherwise.
     Object.defineProperty(this, 'replenishment', { value: 'time', writable: false, configurable: false });
-    const named = (value: string): string => `${this.name}: ${value}`;
-    const max = positiveInteger(named('maxRequests'), options.maxRequests);
-    this.capacity = withHeadroom(max, share(named('headroom'), options.headroom ?? 0));
-    this.#baseWindow = positive(named('baseWindow'), options.baseWindow);
+    const max = positiveInteger('maxRequests', options.maxRequests, this);
+    this.capacity = withHeadroom(max, share('headroom', options.headroom ?? 0, this));
+    this.#baseWindow = positive('baseWindow', options.baseWindow, this);
     this.#log = options.log ?? console;
-    const decrement = nonNegative(named('throttleDecrement'), options.throttleDecrement ?? 0.2);
+    const decrement = nonNegative('throttleDecrement', options.throttleDecrement ?? 0.2, this);
     this.#throttling = {
-      increment: nonNegative(named('throttleIncrement'), options.throttleIncrement ?? 1),
+      increment: nonNegative('throttleIncrement', options.throttleIncrement ?? 1, this),
       decrement,
-      recovery: decrement * nonNegative(named('recoveryMultiplier'), options.recoveryMultiplier ?? 2.5),
-      max: nonNegative(named('maxThrottle'), options.maxThrottle ?? 9),
-      successesPerDecrease: positiveInteger(named('successesPerDecrease'), options.successesPerDecrease ?? 3),
-      recoveryInterval: nonNegative(named('recoveryInterval'), options.recoveryInterval ?? 300_000),
+      recovery: decrement * nonNegative('recoveryMultiplier', options.recoveryMultiplier ?? 2.5, this),
+      max: nonNegative('maxThrottle', options.maxThrottle ?? 9, this),
+      successesPerDecrease: positiveInteger('successesPerDecrease', options.successesPerDecrease ?? 3, this),
+      recoveryInterval: nonNegative('recoveryInterval', options.recoveryInterval ?? 300_000, this),
     };
-    const initialCooldown = positive(named('initialCooldown'), options.initialCooldown ?? 30_000);
-    const maxCooldown = positive(named('maxCooldown'), options.maxCooldown ?? Math.max(3_600_000, initialCooldown));
+    const initialCooldown = positive('initialCooldown', options.initialCooldown ?? 30_000, this);
+    const maxCooldown = positive('maxCooldown', options.maxCooldown ?? Math.max(3_600_000, initialCooldown), this);
     if (maxCooldown < initialCooldown) {
       throw new RangeError(
-        `${named('maxCooldown')} must be at least initialCooldown (${String(initialCooldown)}), not ${String(maxCooldown)}`,
+        `${this.name}: maxCooldown must be at least initialCooldown (${String(initialCooldown)}), not ${String(maxCooldown)}`,
       );
     }
     this.#breaking = {
-      failuresAtMaxToBlock: positiveInteger(named('failuresAtMaxToBlock'), options.failuresAtMaxToBlock ?? 3),
+      failuresAtMaxToBlock: positiveInteger('failuresAtMaxToBlock', options.failuresAtMaxToBlock ?? 3, this),
       initialCooldown,
       maxCooldown,
-      probeTimeout: positive(named('probeTimeout'), options.probeTimeout ?? maxCooldown),
+      probeTimeout: positive('probeTimeout', options.probeTimeout ?? maxCooldown, this),
     };
   }
 
@@ -139,7 +138,7 @@ export class ElasticWindow extends AbstractAccount {
   }
 
   validate(amount: number): void {
-    positiveInteger(`${this.name}: an amount of requests`, amount);
+    positiveInteger('an amount of requests', amount, this);
   }
 
   fits(mine: readonly number[], reservedAhead: readonly number[], at: number): boolean {

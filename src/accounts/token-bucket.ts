@@ -58,7 +58,7 @@ export class TokenBucket extends AbstractAccount {
   constructor(options: TokenBucketOptions) {
     super(options.name, options);
     this.#log = options.log ?? console;
-    this.#headroom = share(`${this.name}: headroom`, options.headroom ?? 0);
+    this.#headroom = share('headroom', options.headroom ?? 0, this);
     const { tokens, requests } = this.#scaled(options);
     const since = this.now(0);
     this.#tokens = full(tokens, since);
@@ -90,7 +90,7 @@ export class TokenBucket extends AbstractAccount {
   }
 
   validate(amount: number): void {
-    nonNegative(`${this.name}: an amount of tokens`, amount);
+    nonNegative('an amount of tokens', amount, this);
   }
 
   fits(mine: readonly number[], reservedAhead: readonly number[], at: number): boolean {
@@ -135,7 +135,7 @@ export class TokenBucket extends AbstractAccount {
 
   /** `increments` signals at once, weighted by how hard the upstream asks the fleet to yield. Wakes nobody. */
   recordBackpressure(increments: number, at = this.now(this.#tokens.since)): void {
-    nonNegative(`${this.name}: increments`, increments);
+    nonNegative('increments', increments, this);
     if (increments > 0) this.#setThrottle(press(this.#throttle, increments, at, RULE), at);
   }
 
@@ -181,9 +181,9 @@ export class TokenBucket extends AbstractAccount {
   }
 
   #scaled(limits: TokenBucketLimits): { tokens: number; requests: number } {
-    const tokens = positive(`${this.name}: tokensPerMinute`, limits.tokensPerMinute);
+    const tokens = positive('tokensPerMinute', limits.tokensPerMinute, this);
     const requests = limits.requestsPerMinute;
-    if (requests !== undefined && requests !== Infinity) positive(`${this.name}: requestsPerMinute`, requests);
+    if (requests !== undefined && requests !== Infinity) positive('requestsPerMinute', requests, this);
     const scaled = (limit: number): number => withHeadroom(limit, this.#headroom);
     return { tokens: scaled(tokens), requests: requests === undefined ? Infinity : scaled(requests) };
   }

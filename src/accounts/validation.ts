@@ -1,28 +1,31 @@
-/** Checks of numbers where they are handed over: an error names the value and the remedy. */
+/** Checks of numbers where they are handed over: an error names whose value it is, the value, and the remedy. */
 
-export function positive(what: string, value: number): number {
-  if (!(value > 0) || value === Infinity) throw new RangeError(`${what} must be a positive number, not ${String(value)}`);
-  return value;
+/** Whose value is checked, where the message should say so. */
+type Owner = { readonly name: string } | undefined;
+
+export function positive(what: string, value: number, owner?: Owner): number {
+  return Number.isFinite(value) && value > 0 ? value : refuse(what, 'a positive number', value, owner);
 }
 
-export function positiveInteger(what: string, value: number): number {
-  if (!Number.isSafeInteger(value) || value < 1) {
-    throw new RangeError(`${what} must be a positive whole number, not ${String(value)}`);
-  }
-  return value;
+export function positiveInteger(what: string, value: number, owner?: Owner): number {
+  return Number.isSafeInteger(value) && value >= 1 ? value : refuse(what, 'a positive whole number', value, owner);
 }
 
-export function nonNegative(what: string, value: number): number {
-  if (!(value >= 0) || value === Infinity) {
-    throw new RangeError(`${what} must be zero or a positive number, not ${String(value)}`);
-  }
-  return value;
+export function nonNegative(what: string, value: number, owner?: Owner): number {
+  return Number.isFinite(value) && value >= 0 ? value : refuse(what, 'zero or a positive number', value, owner);
 }
 
 /** A share of a whole that leaves something over: 0 up to, not including, 1. */
-export function share(what: string, value: number): number {
-  if (!(value >= 0 && value < 1)) throw new RangeError(`${what} must be a share from 0 to below 1, not ${String(value)}`);
-  return value;
+export function share(what: string, value: number, owner?: Owner): number {
+  return Number.isFinite(value) && value >= 0 && value < 1
+    ? value
+    : refuse(what, 'a share from 0 to below 1', value, owner);
+}
+
+/** Numbers in disguise are refused too: a text would be compared as one number and counted as another. */
+function refuse(what: string, rule: string, value: unknown, owner: Owner): never {
+  const whose = owner === undefined ? what : `${owner.name}: ${what}`;
+  throw new RangeError(`${whose} must be ${rule}, not ${typeof value === 'string' ? `"${value}"` : String(value)}`);
 }
 
 /**
