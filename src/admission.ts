@@ -15,7 +15,7 @@ import { nonNegative } from './accounts/validation.js';
 import { admitFrom, type Admit, type AdmitOptions, type DemandOf, type Ending } from './admit.js';
 import { monotonicScheduler } from './clock.js';
 import type { Demand } from './demand.js';
-import type { AskOptions } from './ask.js';
+import { AskFor, type AskOptions, type Consumer } from './ask.js';
 import { Desk } from './desk.js';
 import { drainDesk, type DrainOptions, type DrainReport } from './drain.js';
 import { eachOf, type EachOptions, type Pullable } from './each.js';
@@ -156,7 +156,7 @@ export class Admission {
           grant.release(outcome);
         }
       };
-      this.#desk.ask(demand, options, {
+      this.#ask(demand, options, {
         refused: reject,
         granted: (grant) => {
           let result: T | PromiseLike<T>;
@@ -194,7 +194,7 @@ export class Admission {
    */
   acquire(demand: Demand, options: AskOptions = {}): Promise<Grant> {
     return new Promise((resolve, reject) => {
-      this.#desk.ask(demand, options, { granted: resolve, refused: reject });
+      this.#ask(demand, options, { granted: resolve, refused: reject });
     });
   }
 
@@ -243,6 +243,10 @@ export class Admission {
    */
   drain(options?: DrainOptions): Promise<DrainReport> {
     return drainDesk(this.#desk, options);
+  }
+
+  #ask(demand: Demand, options: AskOptions, consumer: Consumer): void {
+    this.#desk.ask(new AskFor(this.#desk, demand, options, consumer));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,9 +1,12 @@
 /** One ask at the desk: who asks and how, and the delivery of the answer. */
+import type { Link } from './chain.js';
 import type { Alarm } from './clock.js';
 import type { Demand } from './demand.js';
+import type { Desk } from './desk.js';
 import type { AdmissionError } from './errors.js';
 import { Asking } from './evaluator/asking.js';
-import { Grant, type Settler } from './grant.js';
+import type { Listing } from './evaluator/ledger.js';
+import { Grant } from './grant.js';
 import type { Delivery } from './outbox.js';
 import type { Context } from '#platform';
 
@@ -19,51 +22,76 @@ export interface AskOptions {
   readonly job?: unknown;
 }
 
-/** Who asks: it gets exactly one of the two, unless it withdraws. */
+/** Who asks says what a grant and a refusal mean to it: it gets exactly one of the two, unless it withdraws. */
+export abstract class Ask extends Asking implements Delivery {
+  after: Delivery | null = null;
+  alarm: Alarm | null = null;
+  /** What it names in the ledger, as long as it waits or holds something. */
+  named: readonly Listing[] | null = null;
+  /** Taken when the delivery cannot happen inside the ask itself. */
+  context: Context | null = null;
+  /** Its place among those that hold something. */
+  held: Link<Ask> | null = null;
+
+  /** @throws TypeError on what is no demand. */
+  constructor(
+    readonly desk: Desk,
+    asked: Demand,
+    readonly options: AskOptions,
+    job: unknown,
+  ) {
+    super(desk.whole(asked), desk.now(), job);
+  }
+
+  protected abstract granted(grant: Grant): void;
+  protected abstract refused(error: AdmissionError): void;
+
+  /** Hands the answer over, in the asynchronous context of the ask. */
+  deliver(): void {
+    const { context } = this;
+    if (context === null) this.hand();
+    else {
+      this.context = null;
+      context.runInAsyncScope(this.hand, this);
+    }
+  }
+
+  protected hand(): void {
+    if (this.refusal !== null) this.refused(this.refusal);
+    else if (this.stage === 'landed') {
+      this.stage = 'delivered';
+      this.granted(new Grant(this));
+    }
+  }
+}
+
+/** Who wants to be told. */
 export interface Consumer {
   granted(grant: Grant): void;
   refused(error: AdmissionError): void;
 }
 
-export class Ask extends Asking implements Delivery {
-  alarm: Alarm | null = null;
-  /** Taken when the delivery cannot happen inside the ask itself. */
-  context: Context | null = null;
-  /** The answer, where it is no. */
-  error: AdmissionError | null = null;
+/** The ask of a consumer that is somebody else. */
+export class AskFor extends Ask {
   #consumer: Consumer | null;
 
-  constructor(
-    demand: Demand,
-    askedAt: number,
-    job: unknown,
-    readonly options: AskOptions,
-    consumer: Consumer,
-    readonly desk: Settler,
-  ) {
-    super(demand, askedAt, job);
+  constructor(desk: Desk, asked: Demand, options: AskOptions, consumer: Consumer, job = options.job) {
+    super(desk, asked, options, job);
     this.#consumer = consumer;
   }
 
-  /** Hands the answer over, in the asynchronous context of the ask. */
-  deliver(): void {
-    const { context } = this;
-    this.context = null;
-    if (context === null) this.#hand();
-    else context(() => {
-      this.#hand();
-    });
+  protected granted(grant: Grant): void {
+    this.#forgotten()?.granted(grant);
   }
 
-  #hand(): void {
+  protected refused(error: AdmissionError): void {
+    this.#forgotten()?.refused(error);
+  }
+
+  /** The consumer of a promise holds the grant for good, and a record must not. */
+  #forgotten(): Consumer | null {
     const consumer = this.#consumer;
-    // The consumer of a promise holds the grant for good, and a record must not.
     this.#consumer = null;
-    if (consumer === null) return;
-    if (this.error !== null) consumer.refused(this.error);
-    else if (this.stage === 'landed') {
-      this.stage = 'delivered';
-      consumer.granted(new Grant(this, this.desk, this.options.deadline));
-    }
+    return consumer;
   }
 }

@@ -54,18 +54,19 @@ export function clockOf(account: object): SchedulerLike | undefined {
 }
 
 /**
- * Binds an account to the clock that tells it the time: its constructor's, or that of the first admission naming it.
+ * Binds accounts to the clock that tells them the time: their constructors', or that of the first admission naming them.
  *
- * @throws Error when it is bound to another: its stamps would be read on a clock that did not make them.
+ * @throws Error when one is bound to another: its stamps would be read on a clock that did not make them. None is bound then.
  */
-export function bindClock(account: object & { readonly name?: string }, scheduler: SchedulerLike): void {
-  const bound = clocks.get(account);
-  if (bound === undefined) clocks.set(account, scheduler);
-  else if (bound !== scheduler) {
+export function bindClock(scheduler: SchedulerLike, ...accounts: readonly (object & { readonly name?: string })[]): void {
+  for (const account of accounts) {
+    const bound = clocks.get(account);
+    if (bound === undefined || bound === scheduler) continue;
     throw new Error(
       `account ${String(account.name)} already runs on another clock: give it and every admission that names it the same scheduler`,
     );
   }
+  for (const account of accounts) clocks.set(account, scheduler);
 }
 
 /** Something to do at an instant; `cancel` forgets it. */

@@ -4,23 +4,23 @@ import type { AnyAccount } from './accounts/account.js';
 import type { HttpGate } from './accounts/counting-gate.js';
 import type { MemoryGate } from './accounts/memory-gate.js';
 import { nonNegative } from './accounts/validation.js';
-import { Ask, type AskOptions, type Consumer } from './ask.js';
+import { AskFor, type Ask, type Consumer } from './ask.js';
+import { Chain } from './chain.js';
 import { Alarms, bindClock } from './clock.js';
 import { connected, Demand } from './demand.js';
 import { CancelledError, StoppedError, WaitTimeoutError, type AdmissionError } from './errors.js';
-import type { Asking } from './evaluator/asking.js';
-import { attempt, combined, shortOf } from './evaluator/attempt.js';
+import { Asking } from './evaluator/asking.js';
+import { attempt, combined, Refusal, shortOf } from './evaluator/attempt.js';
 import { nobodyWaits, type Decision, type LineState } from './evaluator/evaluate.js';
 import { Evaluator } from './evaluator/evaluator.js';
-import { Held } from './evaluator/held.js';
-import { assertOutsideFold, foldWith, Ledger } from './evaluator/ledger.js';
+import { assertOutsideFold, enterFold, leaveFold, Ledger } from './evaluator/ledger.js';
 import { inline } from './evaluator/pass.js';
 import { giveBack, type Outcome, type Settlement, type Verb } from './evaluator/settle.js';
 import { PassingTurn, Turn, type Books, type Effect } from './evaluator/turn.js';
 import { newcomer, type Waiter } from './evaluator/waiter.js';
 import type { AdmissionEvent } from './events.js';
-import { chargeAsk, Grant, type Settler } from './grant.js';
-import { Outbox } from './outbox.js';
+import { chargeAsk, Grant } from './grant.js';
+import { Notice, Outbox } from './outbox.js';
 import { Signals } from './signals.js';
 import { currentContext } from '#platform';
 
@@ -32,13 +32,14 @@ export interface DeskOptions {
   readonly overflow: 'reject' | 'drop-oldest';
 }
 
-export class Desk implements Settler {
+export class Desk {
   readonly events$: Observable<AdmissionEvent>;
   /** Something changed that a status shows. */
   readonly changes$: Observable<void>;
   readonly alarms: Alarms;
   readonly ledger: Ledger;
-  readonly held = new Held();
+  /** Those that hold something. */
+  readonly held = new Chain<Ask>();
   readonly memory: MemoryGate | null;
   readonly #events = new Subject<AdmissionEvent>();
   readonly #changes = new Subject<void>();
@@ -63,17 +64,14 @@ export class Desk implements Settler {
     this.ledger = new Ledger({
       scheduler,
       woken: () => {
-        this.#evaluator.post({ type: 'look' });
+        this.#evaluator.post({ type: 'look', at: this.now() });
       },
       shrunk: (account) => {
-        this.#evaluator.post({ type: 'shrank', account });
+        this.#evaluator.post({ type: 'shrank', account, at: this.now() });
       },
     });
-    if (http) bindClock(http, scheduler);
-    if (memory) {
-      bindClock(memory, scheduler);
-      this.ledger.nameAccount(memory);
-    }
+    if (http) bindClock(scheduler, http);
+    if (memory) this.ledger.name(Demand.empty.add(memory));
     this.#books = { memory, maxWaiters, overflow, ledger: this.ledger, listeners: this.#events };
     const decided = (): void => {
       this.#outbox.flush();
@@ -110,7 +108,7 @@ export class Desk implements Settler {
       this.#unobserveMemory = typeof observed === 'function' ? observed : null;
       this.#evaluator.read(memory.readings);
     }
-    this.#evaluator.post({ type: 'started' });
+    this.#evaluator.post({ type: 'started', at: this.now() });
   }
 
   stop(reason?: unknown): void {
@@ -118,24 +116,34 @@ export class Desk implements Settler {
     if (this.#state.phase === 'closed') return;
     // Hooks go first: nothing that the leaving waiters cause may let one of them in.
     this.ledger.watch('nothing');
-    this.#evaluator.post({ type: 'stopped', error: new StoppedError(reason) });
+    this.#evaluator.post({ type: 'stopped', error: new StoppedError(reason), at: this.now() });
+  }
+
+  /**
+   * What a demand comes to here: with a place in the HTTP pool where one of its accounts needs a connection.
+   *
+   * @throws TypeError on what is no demand.
+   */
+  whole(asked: Demand): Demand {
+    if (asked instanceof Demand) return connected(asked, this.#http);
+    const remedy = 'an ask needs a Demand, made by demand(…) or Demand.empty of this copy of rx-admission';
+    throw new TypeError(`${remedy}, not ${describe(asked)}`);
   }
 
   /**
    * One ask. Decided at once; delivered at once as well, unless a delivery is under way: then in order after it.
    *
-   * @throws TypeError, RangeError or Error on what is no ask at all; nothing is charged then.
+   * @throws RangeError or Error on what is no ask at all; nothing is charged then.
    */
-  ask(asked: Demand, options: AskOptions, consumer: Consumer, job = options.job): Ask {
-    const ask = this.#admissible(asked, options, consumer, job);
+  ask(ask: Ask): void {
     const refusal = this.#refusedAtTheDoor(ask);
-    if (refusal === null) {
-      this.ledger.name(ask.demand);
+    if (refusal !== null) this.#answerNo(ask, refusal);
+    else {
+      ask.named = this.ledger.name(ask.demand);
       const waiter = this.#state.line.size === 0 ? this.#tryInline(ask) : newcomer(ask);
       if (waiter !== null) this.#park(ask, waiter);
-    } else this.#answerNo(ask, refusal);
+    }
     this.#outbox.flush();
-    return ask;
   }
 
   /**
@@ -144,31 +152,28 @@ export class Desk implements Settler {
    * @throws AdmissionError when the demand is refused, or admission has stopped.
    */
   tryAsk(asked: Demand, job: unknown): Grant | null {
-    const ask = this.#admissible(asked, {}, NOBODY, job);
+    const ask = new AskFor(this, asked, {}, NOBODY, job);
     const refusal = this.#refusedAtTheDoor(ask);
     if (refusal) throw refusal;
     const turn = new PassingTurn(this.#books, ask.askedAt);
-    this.ledger.name(ask.demand);
-    const verdict = this.#guarded(ask, () => attempt(newcomer(ask), this.#state.line.head, turn));
+    ask.named = this.ledger.name(ask.demand);
+    const waiter = newcomer(ask);
+    const verdict = this.#guarded(ask, () => attempt(waiter, this.#state.line.head, turn));
     if (verdict === null) throw this.#state.closedBy ?? new StoppedError();
-    if (verdict.kind === 'held') {
-      this.ledger.unname(ask.demand);
-      return null;
-    }
-    if (verdict.kind === 'granted') {
-      turn.grant(verdict.waiter);
+    const isRefused = verdict instanceof Refusal;
+    if (isRefused) turn.refuse(verdict.waiter, null, verdict.error.reason, verdict.by);
+    if (verdict !== 'granted') this.#over(ask);
+    else {
+      turn.grant(waiter);
       // Handed over by returning it: nothing is left for the outbox but the events.
       ask.stage = 'delivered';
-      this.held.add(ask);
-    } else {
-      turn.refuse(verdict.waiter, null, verdict.error.reason, verdict.by);
-      this.ledger.unname(ask.demand);
+      ask.held = this.held.add(ask);
     }
-    this.#carryOut(turn.effects.filter(({ kind }) => kind === 'event'));
+    for (const effect of turn.effects) if (!(effect instanceof Asking)) this.#tell(effect);
     this.#changed();
     this.#outbox.flush();
-    if (verdict.kind === 'refused') throw verdict.error;
-    return new Grant(ask, this, undefined);
+    if (isRefused) throw verdict.error;
+    return verdict === 'granted' ? new Grant(ask) : null;
   }
 
   /** The asks leave without an answer, all in one change: none of them is let in by another's leaving. */
@@ -179,36 +184,50 @@ export class Desk implements Settler {
 
   /** Whatever `work` causes is decided at once, and delivered in order once all of it is done. */
   together(work: () => void): void {
-    this.#outbox.hold(work);
+    const wasBusy = this.#outbox.hold();
+    try {
+      work();
+    } finally {
+      this.#outbox.release(wasBusy);
+    }
   }
 
-  settle(asking: Asking, verb: Verb, outcome: Outcome): void {
+  /** @throws what accounts threw, once everybody got their own back. */
+  settle(ask: Ask, verb: Verb, outcome: Outcome): void {
     assertOutsideFold();
-    const ask = asking as Ask;
     if (ask.stage === 'over') return;
     this.#over(ask);
-    this.held.delete(ask);
-    this.ledger.unname(ask.demand);
-    const settlement: Settlement = { ask, verb, outcome, failures: [] };
     // Inside a delivery the instant is that of the turn: a synchronous call costs one look at the clock.
     const at = this.#outbox.busy ? this.#instant : this.now();
-    this.#outbox.hold(() => {
-      if (this.#state.line.size > 0) this.#evaluator.post({ type: 'settled', ...settlement });
-      else this.#giveBack(settlement, at);
+    const wasBusy = this.#outbox.hold();
+    let failures: readonly unknown[];
+    try {
+      failures = this.#state.line.size > 0 ? this.#settleInLine(ask, verb, outcome, at) : this.#giveBack(ask, verb, outcome, at);
       // Whoever else shares the accounts is told once our own line had its turn.
       const others = this.ledger.others(ask.demand, this.memory);
-      if (others !== null) this.#outbox.send({ deliver: () => { others.forEach((other) => { other.hear(); }); } });
-    });
-    if (settlement.failures.length > 0) throw combined(settlement.failures);
+      if (others !== null) this.#outbox.send(new Notice(() => { others.forEach((other) => { other.hear(); }); }));
+    } finally {
+      this.#outbox.release(wasBusy);
+    }
+    if (failures.length > 0) throw combined(failures);
   }
 
-  #giveBack(settlement: Settlement, at: number): void {
+  #settleInLine(ask: Ask, verb: Verb, outcome: Outcome, at: number): readonly unknown[] {
+    const settlement: Settlement & { type: 'settled'; at: number } = { type: 'settled', at, ask, verb, outcome, failures: [] };
+    this.#evaluator.post(settlement);
+    return settlement.failures;
+  }
+
+  #giveBack(ask: Ask, verb: Verb, outcome: Outcome, at: number): readonly unknown[] {
     const turn = new Turn(this.#books, at);
-    foldWith(() => {
-      giveBack(settlement, turn);
-    });
-    this.#carryOut(turn.effects);
-    this.#changed();
+    enterFold();
+    try {
+      return giveBack(ask, verb, outcome, turn);
+    } finally {
+      leaveFold();
+      this.#carryOut(turn.effects);
+      this.#changed();
+    }
   }
 
   charge(ask: Asking, account: AnyAccount, actual: number): void {
@@ -216,21 +235,19 @@ export class Desk implements Settler {
     chargeAsk(ask, account, actual, this.now());
   }
 
-  #admissible(asked: Demand, options: AskOptions, consumer: Consumer, job: unknown): Ask {
-    assertOutsideFold();
-    if (!(asked instanceof Demand)) {
-      throw new TypeError(`an ask needs a Demand, made by demand(…) or Demand.empty, not ${describe(asked)}`);
-    }
-    const { maxWait, deadline } = options;
-    if (maxWait !== undefined && maxWait !== Infinity) nonNegative('maxWait (ms)', maxWait);
-    if (Number.isNaN(deadline)) throw new RangeError('deadline must be an instant of admission.now(), not NaN');
-    return new Ask(connected(asked, this.#http), this.now(), job, options, consumer, this);
-  }
-
+  /** Null for an ask that may go on to the accounts. */
   #refusedAtTheDoor(ask: Ask): AdmissionError | null {
+    assertOutsideFold();
+    const { signal, maxWait, deadline } = ask.options;
+    if (maxWait !== undefined && maxWait !== Infinity) nonNegative('maxWait (ms)', maxWait);
+    if (deadline !== undefined && (typeof deadline !== 'number' || Number.isNaN(deadline))) {
+      throw new RangeError(`deadline must be an instant of admission.now(), not ${String(deadline)}`);
+    }
+    if (signal !== undefined && typeof signal.aborted !== 'boolean') {
+      throw new TypeError('signal must be an AbortSignal; of an AbortController, give its signal');
+    }
     const { closedBy } = this.#state;
     if (closedBy) return closedBy;
-    const { signal, deadline } = ask.options;
     if (signal?.aborted) return new CancelledError('the ask was cancelled before it was made', { cause: signal.reason });
     if (deadline !== undefined && deadline <= ask.askedAt) {
       return new WaitTimeoutError('the deadline of the ask had passed before it was made');
@@ -247,20 +264,31 @@ export class Desk implements Settler {
 
   /** An attempt outside the evaluator; a defect that it meets closes admission as one met in a pass. */
   #guarded<T>(ask: Ask, work: () => T): T | null {
+    // Held: what an account causes from inside its answers is carried out after it.
+    const wasBusy = this.#outbox.hold();
+    enterFold();
+    let defect: unknown;
     try {
-      // Held: what an account causes from inside its answers is carried out after it.
-      return this.#outbox.hold(() => foldWith(work));
+      return work();
     } catch (cause) {
-      this.#evaluator.post({ type: 'broke', waiter: newcomer(ask), cause });
-      return null;
+      defect = cause;
+    } finally {
+      leaveFold();
+      this.#outbox.release(wasBusy);
     }
+    this.#evaluator.post({ type: 'broke', waiter: newcomer(ask), cause: defect, at: ask.askedAt });
+    return null;
   }
 
   #park(ask: Ask, waiter: Waiter): void {
     const { signal, maxWait = Infinity, deadline = Infinity } = ask.options;
     if (signal) this.#signals.watch(signal, ask);
-    this.#evaluator.post({ type: 'arrived', waiter });
+    this.#evaluator.post({ type: 'arrived', waiter, at: ask.askedAt });
     if (ask.stage !== 'waiting') return;
+    if (signal?.aborted) {
+      this.#aborted([ask], signal.reason);
+      return;
+    }
     ask.context ??= currentContext();
     const until = Math.min(ask.askedAt + maxWait, deadline);
     if (until <= ask.askedAt) this.#timedOut(ask);
@@ -277,7 +305,9 @@ export class Desk implements Settler {
     const waiter = line.waiterOf(ask);
     const ahead = waiter === line.head ? null : line.head;
     const now = this.now();
-    const short = waiter ? foldWith(() => shortOf(waiter, ahead, this.memory, now)).map(({ name }) => name) : [];
+    enterFold();
+    const short = waiter ? shortOf(waiter, ahead, this.memory, now).map(({ name }) => name) : [];
+    leaveFold();
     const what = short.length > 0 ? `: it was short of ${short.join(', ')}` : '';
     const waited = Math.floor(now - ask.askedAt);
     const [account] = short;
@@ -298,14 +328,16 @@ export class Desk implements Settler {
     const waiting = asks.filter(({ stage }) => stage === 'waiting');
     const landed = asks.filter(({ stage }) => stage === 'landed');
     if (waiting.length > 0) {
-      for (const ask of waiting) this.#over(ask);
-      this.#evaluator.post({ type: 'left', asks: new Set(waiting), reason, error });
-      // Those who are told leave the books when they are.
-      if (error === null) for (const ask of waiting) this.ledger.unname(ask.demand);
+      for (const ask of waiting) {
+        this.#over(ask);
+        ask.refusal = error;
+      }
+      this.#evaluator.post({ type: 'left', asks: new Set(waiting), reason, error, at: this.now() });
     }
     for (const ask of landed) {
+      // Its delivery is on the way already, and brings this answer.
+      ask.refusal = error;
       this.settle(ask, 'rollback', 'ignored');
-      if (error !== null) this.#send(ask, error);
     }
   }
 
@@ -326,32 +358,34 @@ export class Desk implements Settler {
 
   #carryOut(effects: readonly Effect[]): void {
     for (const effect of effects) {
-      switch (effect.kind) {
-        case 'event':
-          this.#outbox.send({
-            deliver: () => {
-              this.#events.next(effect.event);
-            },
-          });
-          break;
-        case 'granted':
-          this.#land(effect.ask as Ask);
-          break;
-        case 'refused':
-          this.ledger.unname(effect.ask.demand);
-          this.#answerNo(effect.ask as Ask, effect.error);
-          break;
-      }
+      if (!(effect instanceof Asking)) this.#tell(effect);
+      else if (!Number.isNaN(effect.grantedAt)) this.#land(effect as Ask);
+      else if (effect.refusal !== null) this.#answerNo(effect as Ask, effect.refusal);
     }
   }
 
+  #tell(event: AdmissionEvent): void {
+    this.#outbox.send(
+      new Notice(() => {
+        this.#events.next(event);
+      }),
+    );
+  }
+
   #land(ask: Ask): void {
+    if (ask.stage === 'over') {
+      // An account that was being asked made it leave: it has gone, whatever was taken for it.
+      this.#evaluator.post({ type: 'settled', ask, verb: 'rollback', outcome: 'ignored', failures: [], at: this.#instant });
+      if (ask.refusal !== null) this.#deliver(ask);
+      return;
+    }
     ask.stage = 'landed';
     ask.alarm?.cancel();
     ask.alarm = null;
-    this.held.add(ask);
+    ask.held = this.held.add(ask);
     const { signal, deadline } = ask.options;
-    if (signal) this.#signals.watch(signal, ask);
+    if (signal?.aborted) this.#aborted([ask], signal.reason);
+    else if (signal) this.#signals.watch(signal, ask);
     if (deadline !== undefined && deadline !== Infinity) {
       ask.alarm = this.alarms.set(deadline, () => {
         ask.abort(pastDeadline());
@@ -363,11 +397,7 @@ export class Desk implements Settler {
 
   #answerNo(ask: Ask, error: AdmissionError): void {
     this.#over(ask);
-    this.#send(ask, error);
-  }
-
-  #send(ask: Ask, error: AdmissionError): void {
-    ask.error = error;
+    ask.refusal = error;
     this.#deliver(ask);
   }
 
@@ -380,16 +410,20 @@ export class Desk implements Settler {
     ask.stage = 'over';
     ask.alarm?.cancel();
     ask.alarm = null;
+    if (ask.held !== null) this.held.delete(ask.held);
+    ask.held = null;
+    if (ask.named !== null) this.ledger.unname(ask.named);
+    ask.named = null;
     if (ask.options.signal) this.#signals.unwatch(ask.options.signal, ask);
   }
 
   #changed(): void {
     if (!this.#changes.observed) return;
-    this.#outbox.send({
-      deliver: () => {
+    this.#outbox.send(
+      new Notice(() => {
         this.#changes.next();
-      },
-    });
+      }),
+    );
   }
 }
 
@@ -401,5 +435,6 @@ const pastDeadline = (): Error =>
 
 function describe(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
-  return `a ${value.constructor.name}`;
+  const { constructor } = value as { readonly constructor?: { readonly name: string } };
+  return constructor === undefined ? 'an object' : `a ${constructor.name}`;
 }

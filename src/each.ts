@@ -4,7 +4,7 @@ import { positiveInteger } from './accounts/validation.js';
 import type { AdmitOptions, DemandOf } from './admit.js';
 import type { Desk } from './desk.js';
 import type { Grant } from './grant.js';
-import { pullFrom, type Pull } from './inner.js';
+import { answered, pullFrom, type Pull } from './inner.js';
 import { Run } from './run.js';
 import { reportUnhandled } from './unhandled.js';
 
@@ -31,7 +31,7 @@ export function eachOf<T, O extends ObservableInput<unknown>, R extends Observab
   positiveInteger('prefetch', prefetch);
   return new Observable((consumer) => {
     const run = new Run<T>(desk, demand, project, options, consumer);
-    const step = stepper(source, run, () => !run.closed && run.waiting.size < prefetch);
+    const step = stepper(source, run, () => !run.closed && run.waiting < prefetch);
     run.upstream = {
       unsubscribe: () => {
         step.stop();
@@ -68,7 +68,7 @@ function iterating<T>(source: Iterable<T>, run: Run<T>, hasRoom: () => boolean):
   const pulled = (): IteratorResult<T> | null => {
     inNext = true;
     try {
-      return iterator.next();
+      return answered(iterator.next());
     } catch (error) {
       // Unless it was left while it ran: then there is nobody to tell.
       if (!wasLeft()) fail(error);

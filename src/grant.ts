@@ -2,21 +2,13 @@
 import type { Account, AnyAccount } from './accounts/account.js';
 import { amountOf } from './accounts/amounts.js';
 import { nonNegative } from './accounts/validation.js';
+import type { Ask } from './ask.js';
 import type { Demand } from './demand.js';
 import type { Asking } from './evaluator/asking.js';
+import { assertOutsideFold } from './evaluator/ledger.js';
 import type { Outcome, Verb } from './evaluator/settle.js';
+import { isPromiseLike } from './inner.js';
 import { reportUnhandled } from './unhandled.js';
-
-/** What a grant asks of the admission that gave it. */
-export interface Settler {
-  settle(ask: Asking, verb: Verb, outcome: Outcome): void;
-  /** Moves the debit of one entry to what was really used. */
-  charge(ask: Asking, account: AnyAccount, actual: number): void;
-  now(): number;
-}
-
-/** Aborts a grant's signal: for those who cut its work, which is nobody outside this package. */
-export let abortGrant: (grant: Grant, reason: unknown) => void;
 
 /**
  * The whole demand, debited. Settled once: the first of `release` and `rollback` wins, the rest do nothing.
@@ -28,22 +20,14 @@ export let abortGrant: (grant: Grant, reason: unknown) => void;
  * ```
  */
 export class Grant {
-  static {
-    abortGrant = (grant, reason) => {
-      grant.#ask.abort(reason);
-    };
-  }
-
-  readonly #ask: Asking;
-  readonly #settler: Settler;
-  readonly #deadline: number;
+  readonly #ask: Ask;
   #unfinished = 0;
-  #claim: { readonly verb: Verb; readonly outcome: Outcome } | null = null;
+  /** The first of release and rollback, and how the call ended. */
+  #verb: Verb | null = null;
+  #outcome: Outcome = 'ignored';
 
-  constructor(ask: Asking, settler: Settler, deadline: number | undefined) {
+  constructor(ask: Ask) {
     this.#ask = ask;
-    this.#settler = settler;
-    this.#deadline = deadline ?? Infinity;
   }
 
   get demand(): Demand {
@@ -76,7 +60,8 @@ export class Grant {
 
   /** ms left until the ask's deadline; Infinity without one. */
   remaining(): number {
-    return Math.max(0, this.#deadline - this.#settler.now());
+    const { options, desk } = this.#ask;
+    return Math.max(0, (options.deadline ?? Infinity) - desk.now());
   }
 
   /** Everything was given back. False while work that cannot be torn down is still going on. */
@@ -90,12 +75,17 @@ export class Grant {
    */
   until(work: PromiseLike<unknown>): void {
     if (this.settled) return;
+    if (!isPromiseLike(work)) throw new TypeError(`grant.until needs a promise of the work, not ${String(work)}`);
     this.#unfinished += 1;
+    let open = true;
     const finished = (): void => {
+      // A promise settles once; what only looks like one may call back twice.
+      if (!open) return;
+      open = false;
       this.#unfinished -= 1;
-      if (this.#unfinished > 0 || this.#claim === null) return;
+      if (this.#unfinished > 0 || this.#verb === null) return;
       try {
-        this.#settle(this.#claim.verb, this.#claim.outcome);
+        this.#settle(this.#verb);
       } catch (error) {
         // Whoever released it has gone on long since.
         reportUnhandled(error);
@@ -115,8 +105,8 @@ export class Grant {
    */
   charge(account: Account<never>, actual: number): void {
     nonNegative(`${account.name}: the amount really used`, actual);
-    if (this.settled && (this.#claim?.verb === 'rollback' || account.replenishment === 'release')) return;
-    this.#settler.charge(this.#ask, account, actual);
+    if (this.settled && (this.#verb === 'rollback' || account.replenishment === 'release')) return;
+    this.#ask.desk.charge(this.#ask, account, actual);
   }
 
   /** Gives back what work holds; what time replenishes stays spent. */
@@ -134,13 +124,16 @@ export class Grant {
   }
 
   #end(verb: Verb, outcome: Outcome): void {
-    if (this.#claim) return;
-    this.#claim = { verb, outcome };
-    if (this.#unfinished === 0) this.#settle(verb, outcome);
+    if (this.#verb !== null) return;
+    // Before it counts as settled: an account that may not settle here leaves the grant as it was.
+    assertOutsideFold();
+    this.#verb = verb;
+    this.#outcome = outcome;
+    if (this.#unfinished === 0) this.#settle(verb);
   }
 
-  #settle(verb: Verb, outcome: Outcome): void {
-    this.#settler.settle(this.#ask, verb, outcome);
+  #settle(verb: Verb): void {
+    this.#ask.desk.settle(this.#ask, verb, this.#outcome);
   }
 }
 

@@ -1,23 +1,25 @@
-/** One item of the operator, from its ask to the end of its inner: who is asked for, and the inner's observer, in one. */
+/** One item of the operator, from its ask to the end of its inner: the ask, and the inner's observer, in one. */
 import { Subscriber, type Observable } from 'rxjs';
 import type { Ending } from './admit.js';
-import type { Ask, Consumer } from './ask.js';
+import { Ask } from './ask.js';
+import type { Link } from './chain.js';
+import type { Demand } from './demand.js';
 import { CancelledError, StoppedError, type AdmissionError } from './errors.js';
 import type { Outcome } from './evaluator/settle.js';
-import { abortGrant, type Grant } from './grant.js';
+import type { Grant } from './grant.js';
 import { toObservable } from './inner.js';
 import type { Run } from './run.js';
 
 /**
- * `starting`: its project runs, or its inner is being subscribed. `unborn`: project threw, so there is no inner.
- * `ended`: the inner's teardown has run, and only the grant is left to settle.
+ * `none`: not answered yet. `starting`: its project runs, or its inner is being subscribed. `unborn`: project threw, so
+ * there is no inner. `ended`: the inner's teardown has run, and only the grant is left to settle.
  */
-type Stage = 'asking' | 'starting' | 'unborn' | 'running' | 'ended';
+type Work = 'none' | 'starting' | 'unborn' | 'running' | 'ended';
 
-export class Item<T> implements Consumer {
-  ask: Ask | null = null;
-  answered = false;
-  #stage: Stage = 'asking';
+export class Item<T> extends Ask {
+  /** Its place in its run. */
+  place: Link<Item<T>> | null = null;
+  #work: Work = 'none';
   #grant: Grant | null = null;
   #inner: Subscriber<unknown> | null = null;
   #ending: Ending | null = null;
@@ -27,25 +29,34 @@ export class Item<T> implements Consumer {
     readonly run: Run<T>,
     readonly value: T,
     readonly index: number,
-  ) {}
+    demand: Demand,
+    job: unknown,
+  ) {
+    super(run.desk, demand, run.options, job);
+  }
 
-  granted(grant: Grant): void {
+  get isAnswered(): boolean {
+    return this.#work !== 'none';
+  }
+
+  protected granted(grant: Grant): void {
     const { run } = this;
-    this.#leaveLine();
+    this.#grant = grant;
+    run.answered(this);
+    this.#work = 'starting';
     if (run.closed) {
       grant.rollback();
       return;
     }
-    this.#grant = grant;
-    this.#begin(() => toObservable(run.project(this.value, grant, this.index), grant));
+    this.#begin();
   }
 
-  refused(error: AdmissionError): void {
+  protected refused(error: AdmissionError): void {
     const { run } = this;
-    this.#leaveLine();
+    run.answered(this);
+    this.#work = 'starting';
     if (run.closed) return;
-    const { onRefused } = run.options;
-    if (onRefused) this.#begin(() => toObservable(onRefused(error, this.value), null));
+    if (run.options.onRefused) this.#begin();
     else if (error instanceof StoppedError) run.stopped(error);
     else run.error(error);
   }
@@ -60,36 +71,35 @@ export class Item<T> implements Consumer {
   }
 
   complete(): void {
-    this.#ending = { kind: 'C' };
+    this.#ending = COMPLETED;
     this.#tearDown();
   }
 
   /** A finalizer of the inner's subscription: it matters where the inner unsubscribes itself, ending as nothing. */
   unsubscribe(): void {
-    if (this.#stage === 'running') this.#end();
+    if (this.#work === 'running') this.#end();
   }
 
   /** The subscription ends as a whole: the work is told before it is cut. */
   cut(): void {
-    if (!this.run.running.has(this)) return;
-    if (this.#stage === 'unborn' || this.#stage === 'ended') {
+    if (this.place === null) return;
+    if (this.#work === 'unborn' || this.#work === 'ended') {
       this.#settle();
       return;
     }
     this.#ending = null;
-    if (this.#grant) abortGrant(this.#grant, new CancelledError('the work was unsubscribed'));
+    if (this.#grant) this.abort(new CancelledError('the work was unsubscribed'));
     this.#tearDown();
   }
 
-  #begin(project: () => Observable<unknown>): void {
+  #begin(): void {
     const { run } = this;
-    this.#stage = 'starting';
-    run.running.add(this);
+    run.running(this);
     let inner: Observable<unknown>;
     try {
-      inner = project();
+      inner = this.#project();
     } catch (error) {
-      this.#stage = 'unborn';
+      this.#work = 'unborn';
       run.error(error);
       // Unless the failing output settled it: project had unsubscribed that before it threw.
       this.cut();
@@ -106,10 +116,20 @@ export class Item<T> implements Consumer {
       this.#ending = { kind: 'E', error };
       subscriber.unsubscribe();
     }
-    this.#stage = 'running';
+    this.#work = 'running';
     if (subscriber.closed) this.#end();
     else subscriber.add(this);
     run.roomMade?.();
+  }
+
+  #project(): Observable<unknown> {
+    const { run, value } = this;
+    const grant = this.#grant;
+    if (grant !== null) return toObservable(run.project(value, grant, this.index), grant);
+    // Only a refusal that something stands in for comes here.
+    const { onRefused } = run.options;
+    if (this.refusal === null || !onRefused) throw new TypeError('neither granted nor refused');
+    return toObservable(onRefused(this.refusal, value), null);
   }
 
   /**
@@ -117,11 +137,11 @@ export class Item<T> implements Consumer {
    * ours would come before theirs. While the inner is being subscribed, the rest of that comes first.
    */
   #tearDown(): void {
-    if (this.#stage !== 'running') {
+    if (this.#work !== 'running') {
       this.#inner?.unsubscribe();
       return;
     }
-    this.#stage = 'ended';
+    this.#work = 'ended';
     try {
       this.#inner?.unsubscribe();
     } finally {
@@ -132,7 +152,7 @@ export class Item<T> implements Consumer {
   /** The inner's teardown has run: now the grant, and after it the terminal. */
   #end(): void {
     const { run } = this;
-    this.#stage = 'ended';
+    this.#work = 'ended';
     if (run.closed) {
       this.#settle();
       return;
@@ -149,8 +169,8 @@ export class Item<T> implements Consumer {
   }
 
   #settle(): void {
-    this.run.running.delete(this);
-    if (this.#stage === 'unborn') this.#grant?.rollback();
+    this.run.ended(this);
+    if (this.#work === 'unborn') this.#grant?.rollback();
     else this.#grant?.release(this.#outcome);
   }
 
@@ -161,10 +181,6 @@ export class Item<T> implements Consumer {
     if (outcome) return outcome(ending);
     return ending.kind === 'C' ? 'success' : 'ignored';
   }
-
-  #leaveLine(): void {
-    this.answered = true;
-    if (this.ask) this.run.waiting.delete(this.ask);
-    this.ask = null;
-  }
 }
+
+const COMPLETED: Ending = { kind: 'C' };

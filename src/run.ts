@@ -1,7 +1,7 @@
 /** One subscription of the operator: its waiters, its running inners, and its consumer. */
 import { Subscription, type ObservableInput, type Subscriber } from 'rxjs';
 import type { AdmitOptions, DemandOf, Project } from './admit.js';
-import type { Ask } from './ask.js';
+import { Chain } from './chain.js';
 import type { Desk } from './desk.js';
 import type { StoppedError } from './errors.js';
 import { Item } from './item.js';
@@ -10,10 +10,9 @@ export class Run<T> {
   upstream: { unsubscribe(): void } | null = null;
   /** Runs after an ask left the line: there is room for another. */
   roomMade: (() => void) | null = null;
-  readonly waiting = new Set<Ask>();
-  /** A set, because inners end in any order: an array would cost its length at each end. */
-  readonly running = new Set<Item<T>>();
   closed = false;
+  readonly #waiting = new Chain<Item<T>>();
+  readonly #running = new Chain<Item<T>>();
   #index = 0;
   #sourceEnded = false;
   #stopped: StoppedError | null = null;
@@ -26,24 +25,25 @@ export class Run<T> {
     readonly consumer: Subscriber<unknown>,
   ) {}
 
+  /** How many items wait. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   next(value: T): void {
     const index = this.#index;
     this.#index += 1;
-    const item = new Item(this, value, index);
     try {
       const demand = typeof this.demand === 'function' ? this.demand(value, index) : this.demand;
       const job = this.#jobOf(value, index);
       // Either may have unsubscribed, or stopped the admission.
       if (this.#isOver()) return;
-      const ask = this.desk.ask(demand, this.options, item, job);
-      if (item.answered) return;
-      if (this.closed) {
-        // A handler of the events that the ask caused has unsubscribed: nobody is left to wait for the answer.
-        this.desk.withdraw([ask]);
-        return;
-      }
-      item.ask = ask;
-      this.waiting.add(ask);
+      const item = new Item(this, value, index, demand, job);
+      this.desk.ask(item);
+      if (item.isAnswered) return;
+      // A handler of the events that the ask caused has unsubscribed: nobody is left to wait for the answer.
+      if (this.closed) this.desk.withdraw([item]);
+      else item.place = this.#waiting.add(item);
     } catch (error) {
       this.error(error);
     }
@@ -57,6 +57,23 @@ export class Run<T> {
     const { job } = this.options;
     if (typeof job === 'function') return (job as (item: T, index: number) => unknown)(value, index);
     return job === undefined ? value : job;
+  }
+
+  /** The item left the line. */
+  answered(item: Item<T>): void {
+    if (item.place !== null) this.#waiting.delete(item.place);
+    item.place = null;
+  }
+
+  /** The item's work begins. */
+  running(item: Item<T>): void {
+    item.place = this.#running.add(item);
+  }
+
+  /** The item's work is over. */
+  ended(item: Item<T>): void {
+    if (item.place !== null) this.#running.delete(item.place);
+    item.place = null;
   }
 
   /** Fails the output: waiters withdraw, inners tear down, grants are released, and only then the consumer is told. */
@@ -86,7 +103,7 @@ export class Run<T> {
   }
 
   endIfDone(): void {
-    if (this.closed || !this.#sourceEnded || this.running.size > 0 || this.waiting.size > 0) return;
+    if (this.closed || !this.#sourceEnded || this.#running.size > 0 || this.#waiting.size > 0) return;
     this.closed = true;
     if (this.#stopped) this.consumer.error(this.#stopped);
     else this.consumer.complete();
@@ -98,11 +115,12 @@ export class Run<T> {
     this.closed = true;
     this.desk.together(() => {
       // All waiters in one change, before anything is released: none of them is let in by its own siblings.
-      if (this.waiting.size > 0) this.desk.withdraw([...this.waiting]);
-      this.waiting.clear();
+      const waiting = [...this.#waiting];
+      for (const item of waiting) this.answered(item);
+      if (waiting.length > 0) this.desk.withdraw(waiting);
       const teardowns = new Subscription();
       if (this.upstream) teardowns.add(this.upstream);
-      for (const item of this.running) {
+      for (const item of this.#running) {
         teardowns.add(() => {
           item.cut();
         });

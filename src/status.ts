@@ -58,7 +58,7 @@ export function statusOf(desk: Desk): AdmissionStatus {
     phase,
     queueSize: line.size,
     nextDeadline,
-    accounts: [...desk.ledger.accounts].map((account) => ({
+    accounts: desk.ledger.accounts.map((account) => ({
       name: account.name,
       category: account.category ?? 'custom',
       capacity: account.capacity,

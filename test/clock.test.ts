@@ -488,7 +488,7 @@ describe('the clock of an account', () => {
     createAdmission({ scheduler: other }).tryAcquire(demand(found));
     expect(clockOf(found)).toBe(other);
     expect(() => {
-      bindClock(found, other);
+      bindClock(other, found);
     }).not.toThrow();
   });
 

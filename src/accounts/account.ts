@@ -114,7 +114,7 @@ export abstract class AbstractAccount<A = number> implements Account<A> {
   ) {
     if (name === '') throw new RangeError('an account needs a name: events, errors and statuses call it by it');
     this.capacityChanges = this.#changes;
-    if (options.scheduler) bindClock(this, options.scheduler);
+    if (options.scheduler) bindClock(options.scheduler, this);
   }
 
   abstract readonly capacity: number;

@@ -1,5 +1,6 @@
 /** The record of one request, from asking until it is settled: what the fold works on, and the receipt of what it took. */
 import type { Demand, DemandEntry } from '../demand.js';
+import type { AdmissionError } from '../errors.js';
 import type { Group } from './group.js';
 import { inOrder, type Mark } from './waiter.js';
 
@@ -9,24 +10,28 @@ import { inOrder, type Mark } from './waiter.js';
  */
 export type Stage = 'waiting' | 'landed' | 'delivered' | 'over';
 
-/** It never refers to the `Grant` that is handed out, so that one which is dropped can be noticed. */
+/** What became of the signal of a grant; most jobs never look at it. */
+interface Cut {
+  controller: AbortController | null;
+  aborted: boolean;
+  reason: unknown;
+}
+
 export class Asking {
   stage: Stage = 'waiting';
   /** Where the line keeps it: its number in arrival order, its group (null for the head), and its slot there. */
   arrival = -1;
   group: Group | null = null;
   slot = -1;
-  grantedAt = -1;
+  /** Not a number until it is granted. */
+  grantedAt = NaN;
   /** The refusals of its wait, kept with the grant. */
   marks: Mark | null = null;
+  /** The answer, where it is no. */
+  refusal: AdmissionError | null = null;
   /** Amounts really used, where `charge` replaced an estimate. */
   charged: Map<DemandEntry, number> | null = null;
-  /** Its neighbours among those that hold something. */
-  before: Asking | null = null;
-  behind: Asking | null = null;
-  /** Made on first use: most jobs never look at it. */
-  #controller: AbortController | null = null;
-  #abortedWith: { readonly reason: unknown } | null = null;
+  #cut: Cut | null = null;
 
   constructor(
     readonly demand: Demand,
@@ -45,16 +50,21 @@ export class Asking {
   }
 
   get signal(): AbortSignal {
-    if (this.#controller === null) {
-      this.#controller = new AbortController();
-      if (this.#abortedWith) this.#controller.abort(this.#abortedWith.reason);
+    this.#cut ??= { controller: null, aborted: false, reason: undefined };
+    const cut = this.#cut;
+    if (cut.controller === null) {
+      cut.controller = new AbortController();
+      if (cut.aborted) cut.controller.abort(cut.reason);
     }
-    return this.#controller.signal;
+    return cut.controller.signal;
   }
 
   abort(reason: unknown): void {
-    if (this.#abortedWith) return;
-    this.#abortedWith = { reason };
-    this.#controller?.abort(reason);
+    this.#cut ??= { controller: null, aborted: false, reason: undefined };
+    const cut = this.#cut;
+    if (cut.aborted) return;
+    cut.aborted = true;
+    cut.reason = reason;
+    cut.controller?.abort(reason);
   }
 }

@@ -5,11 +5,18 @@ import { RefusedError } from '../errors.js';
 import type { Waiter } from './waiter.js';
 import type { Turn } from './turn.js';
 
-/** `waiter` is the one that was judged, with its marks as they are now: the same object if nothing changed. */
-export type Verdict =
-  | { readonly kind: 'held'; readonly waiter: Waiter }
-  | { readonly kind: 'granted'; readonly waiter: Waiter }
-  | { readonly kind: 'refused'; readonly waiter: Waiter; readonly by: AnyAccount; readonly error: RefusedError };
+/** Which account refused whom, and why. */
+export class Refusal {
+  constructor(
+    /** With its marks as they are now. */
+    readonly waiter: Waiter,
+    readonly by: AnyAccount,
+    readonly error: RefusedError,
+  ) {}
+}
+
+/** The waiter as it waits on: the same object if nothing changed. */
+export type Verdict = 'granted' | Waiter | Refusal;
 
 /** Something that no single waiter is to blame for: the books may be wrong, so admission closes. */
 export class Defect extends Error {
@@ -33,6 +40,13 @@ export function reservedOn(head: Waiter | null, key: Identity): readonly unknown
   return reserved;
 }
 
+/** When the clock alone lets such amounts fit; an answer that is none would never wake the line again. */
+function earliestFit(account: AnyAccount, amounts: readonly unknown[], reserved: readonly unknown[], at: number): number | null {
+  const instant: unknown = account.earliestFit(amounts, reserved, at);
+  if (instant === null || (typeof instant === 'number' && !Number.isNaN(instant))) return instant;
+  throw new TypeError(`earliestFit must answer an instant (ms) or null, not ${String(instant)}`);
+}
+
 /**
  * Judges one waiter. `head` is null for the head itself.
  *
@@ -46,18 +60,17 @@ export function attempt(waiter: Waiter, head: Waiter | null, turn: Turn): Verdic
     if (head?.onMemory === true) return heldOnMemory(waiter, memory, head.deadline, turn);
     try {
       if (!memory.fits(NOTHING, NOTHING, turn.at)) {
-        return heldOnMemory(waiter, memory, memory.earliestFit(NOTHING, NOTHING, turn.at), turn);
+        return heldOnMemory(waiter, memory, earliestFit(memory, NOTHING, NOTHING, turn.at), turn);
       }
     } catch (error) {
       return refused(waiter, memory, error);
     }
   }
-  const held = shortfalls(waiter, head, turn);
-  return held ?? take(waiter, head, turn);
+  return shortfalls(waiter, head, turn) ?? take(waiter, head, turn);
 }
 
 function heldOnMemory(waiter: Waiter, memory: AnyAccount, deadline: number | null, turn: Turn): Verdict {
-  return { kind: 'held', waiter: waiting(turn.hold(waiter, memory, NOTHING), true, deadline) };
+  return waiting(turn.hold(waiter, memory, NOTHING), true, deadline);
 }
 
 /** The waiter as its latest answer leaves it. */
@@ -78,35 +91,35 @@ function shortfalls(waiter: Waiter, head: Waiter | null, turn: Turn): Verdict | 
       if (account.fits(amounts, reserved, at)) continue;
       marked = turn.hold(marked, account, amounts);
       short = true;
-      const instant = account.earliestFit(amounts, reserved, at);
+      const instant = earliestFit(account, amounts, reserved, at);
       // Short on one that only an event helps, the clock alone changes nothing.
       deadline = deadline === null || instant === null ? null : Math.max(deadline, instant);
     } catch (error) {
       return refused(marked, account, error);
     }
   }
-  return short ? { kind: 'held', waiter: waiting(marked, false, deadline) } : null;
+  return short ? waiting(marked, false, deadline) : null;
 }
 
 function take(waiter: Waiter, head: Waiter | null, turn: Turn): Verdict {
   const { at } = turn;
   const { ask } = waiter;
-  const taken: DemandEntry[] = [];
-  for (const entry of ask.demand.entries) {
-    const { account, amounts } = entry;
-    const reserved = reservedOn(head, entry.key);
+  const { entries } = ask.demand;
+  let taken = 0;
+  for (const { account, key, amounts } of entries) {
+    const reserved = reservedOn(head, key);
     try {
       if (account.tryTake(amounts, reserved, at, ask)) {
-        taken.push(entry);
+        taken += 1;
         continue;
       }
       // Asked before the others are given back: what they hold may be what this one is short of.
-      const deadline = account.earliestFit(amounts, reserved, at);
-      compensate(taken, at, ask);
-      return { kind: 'held', waiter: waiting(turn.hold(waiter, account, amounts), false, deadline) };
+      const deadline = earliestFit(account, amounts, reserved, at);
+      compensate(entries.slice(0, taken), at, ask);
+      return waiting(turn.hold(waiter, account, amounts), false, deadline);
     } catch (error) {
       if (error instanceof Defect) throw error;
-      compensate(taken, at, ask);
+      compensate(entries.slice(0, taken), at, ask);
       return refused(waiter, account, error);
     }
   }
@@ -114,17 +127,17 @@ function take(waiter: Waiter, head: Waiter | null, turn: Turn): Verdict {
   if (memory !== null) {
     try {
       if (!memory.tryTake(NOTHING, NOTHING, at)) {
-        const deadline = memory.earliestFit(NOTHING, NOTHING, at);
-        compensate(taken, at, ask);
+        const deadline = earliestFit(memory, NOTHING, NOTHING, at);
+        compensate(entries, at, ask);
         return heldOnMemory(waiter, memory, deadline, turn);
       }
     } catch (error) {
       if (error instanceof Defect) throw error;
-      compensate(taken, at, ask);
+      compensate(entries, at, ask);
       return refused(waiter, memory, error);
     }
   }
-  return { kind: 'granted', waiter };
+  return 'granted';
 }
 
 /** Gives back what a failed attempt took. Every account gets its own back, whichever of them throws. */
@@ -144,9 +157,8 @@ function compensate(taken: readonly DemandEntry[], at: number, receipt: object):
 export const combined = (errors: readonly unknown[]): unknown =>
   errors.length === 1 ? errors[0] : new AggregateError(errors, 'several accounts could not take back what they gave');
 
-function refused(waiter: Waiter, by: AnyAccount, thrown: unknown): Verdict {
-  return { kind: 'refused', waiter, by, error: asRefusal(thrown, by) };
-}
+const refused = (waiter: Waiter, by: AnyAccount, thrown: unknown): Refusal =>
+  new Refusal(waiter, by, asRefusal(thrown, by));
 
 /** A readable refusal passes untouched; anything else is a bug of the account, and travels as the cause. */
 function asRefusal(thrown: unknown, by: AnyAccount): RefusedError {
@@ -181,7 +193,7 @@ export function earliestOf(waiter: Waiter, head: Waiter | null, at: number): num
     try {
       const reserved = reservedOn(head, key);
       if (account.fits(amounts, reserved, at)) continue;
-      deadline = Math.max(deadline, account.earliestFit(amounts, reserved, at) ?? Infinity);
+      deadline = Math.max(deadline, earliestFit(account, amounts, reserved, at) ?? Infinity);
     } catch {
       return null;
     }

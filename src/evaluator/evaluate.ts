@@ -22,8 +22,11 @@ export interface LineState {
   readonly closedBy: AdmissionError | null;
 }
 
+/** A piece of news with the instant it came at. */
+export type Change = News & { readonly at: number };
+
 /** Everything that can change an answer. */
-export type Change =
+export type News =
   | { readonly type: 'started' }
   | { readonly type: 'arrived'; readonly waiter: Waiter }
   | ({ readonly type: 'settled' } & Settlement)
@@ -41,9 +44,6 @@ export type Change =
   /** An inline attempt met a defect. */
   | { readonly type: 'broke'; readonly waiter: Waiter; readonly cause: unknown };
 
-/** A change with the instant it came at. */
-export type Dated<C = Change> = C & { readonly at: number };
-
 export interface Decision {
   readonly state: LineState;
   readonly turn: Turn;
@@ -52,7 +52,7 @@ export interface Decision {
 export const nobodyWaits = (): LineState => ({ phase: 'created', line: new Line(), nextDeadline: null, closedBy: null });
 
 /** Folds one change. `pass` is the search, so that an index can take the place of the walk. */
-export function evaluate(state: LineState, change: Dated, books: Books, pass: Pass = search): Decision {
+export function evaluate(state: LineState, change: Change, books: Books, pass: Pass = search): Decision {
   const turn = new Turn(books, change.at);
   try {
     return { state: after(state, change, turn, pass), turn };
@@ -64,16 +64,16 @@ export function evaluate(state: LineState, change: Dated, books: Books, pass: Pa
 }
 
 const isUndecided = (ask: Asking, line: Line, turn: Turn): boolean =>
-  line.waiterOf(ask) === null && !turn.effects.some((effect) => effect.kind !== 'event' && effect.ask === ask);
+  line.waiterOf(ask) === null && !turn.effects.includes(ask);
 
-function after(state: LineState, change: Dated, turn: Turn, pass: Pass): LineState {
+function after(state: LineState, change: Change, turn: Turn, pass: Pass): LineState {
   switch (change.type) {
     case 'started':
       return passed({ ...state, phase: 'open' }, turn, pass);
     case 'arrived':
       return arrived(state, change.waiter, turn, pass);
     case 'settled':
-      giveBack(change, turn);
+      change.failures = giveBack(change.ask, change.verb, change.outcome, turn);
       return passed(state, turn, pass);
     case 'left':
       return passed(without(state, change.asks, change.error, change.reason, turn), turn, pass);
@@ -135,7 +135,7 @@ function without(
     const waiter = line.waiterOf(ask);
     if (waiter !== null) leaves(line, waiter, error, reason, turn);
   }
-  return line.size === 0 ? { ...state, nextDeadline: null } : state;
+  return { ...state, nextDeadline: line.size === 0 ? null : state.nextDeadline };
 }
 
 function leaves(
@@ -160,7 +160,7 @@ function withoutImpossible(state: LineState, account: AnyAccount, turn: Turn): L
       .find((refusal) => refusal !== null);
     if (error) leaves(state.line, waiter, error, error.reason, turn, account);
   }
-  return state;
+  return { ...state };
 }
 
 /** A bug is no refusal: it is left to the pass, which says whose it is. */

@@ -1,12 +1,10 @@
 /** The evaluator: changes, deadlines and heap readings merged into one observable, folded over the queue state. */
 import { EMPTY, map, merge, scan, Subject, switchAll, type Observable } from 'rxjs';
 import type { Alarm, Alarms } from '../clock.js';
-import { evaluate, nobodyWaits, type Change, type Dated, type Decision, type LineState } from './evaluate.js';
+import { evaluate, nobodyWaits, type Change, type Decision, type LineState } from './evaluate.js';
 import { oneAtATime } from './inbox.js';
-import { foldWith } from './ledger.js';
+import { enterFold, leaveFold } from './ledger.js';
 import { Turn, type Books } from './turn.js';
-
-const look: Change = { type: 'look' };
 
 export class Evaluator {
   /** What every change decided, in order. */
@@ -15,20 +13,28 @@ export class Evaluator {
   readonly #deadlines = new Subject<Change>();
   readonly #readings = new Subject<Observable<void>>();
   readonly #alarms: Alarms;
+  readonly #now: () => number;
   #alarm: Alarm | null = null;
 
   /** `decided` runs after each change and all it led to were folded, wherever the change came from. */
   constructor(books: Books, alarms: Alarms, now: () => number, decided: () => void) {
     this.#alarms = alarms;
+    this.#now = now;
     const readings$ = this.#readings.pipe(
       switchAll(),
-      map(() => look),
+      map((): Change => ({ type: 'look', at: now() })),
     );
     const start: Decision = { state: nobodyWaits(), turn: new Turn(books, 0) };
     this.decisions$ = merge(this.#changes, this.#deadlines, readings$).pipe(
       oneAtATime(decided),
-      map((change): Dated => ({ ...change, at: now() })),
-      scan(({ state }, change) => foldWith(() => evaluate(state, change, books)), start),
+      scan(({ state }, change) => {
+        enterFold();
+        try {
+          return evaluate(state, change, books);
+        } finally {
+          leaveFold();
+        }
+      }, start),
     );
   }
 
@@ -50,7 +56,7 @@ export class Evaluator {
     if (nextDeadline === null || nextDeadline === Infinity) return;
     this.#alarm = this.#alarms.set(nextDeadline, () => {
       this.#alarm = null;
-      this.#deadlines.next(look);
+      this.#deadlines.next({ type: 'look', at: this.#now() });
     });
   }
 }

@@ -14,10 +14,13 @@ export function oneAtATime<T>(emptied: () => void): MonoTypeOperatorFunction<T> 
       let busy = false;
       return source.subscribe({
         next(value) {
-          waiting.push(value);
-          if (busy) return;
+          if (busy) {
+            waiting.push(value);
+            return;
+          }
           busy = true;
           try {
+            subscriber.next(value);
             for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) subscriber.next(next);
           } finally {
             busy = false;

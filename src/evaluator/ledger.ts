@@ -5,7 +5,7 @@ import { bindClock } from '../clock.js';
 import type { Demand } from '../demand.js';
 
 /** One account in one admission. */
-interface Listing {
+export interface Listing {
   readonly account: AnyAccount;
   /** Waiters and grants whose demand has an entry on it. */
   named: number;
@@ -25,14 +25,14 @@ export interface LedgerPorts {
 /** Folds under way, in every admission: what an account announces while a fold questions it is the fold's own doing. */
 let folding = 0;
 
-/** Runs a fold; one inside another's happens where a heap reading is pushed to two admissions. */
-export function foldWith<T>(work: () => T): T {
+/** A fold begins; one inside another's happens where a heap reading is pushed to two admissions. */
+export function enterFold(): void {
   folding += 1;
-  try {
-    return work();
-  } finally {
-    folding -= 1;
-  }
+}
+
+/** To be called however the fold ended. */
+export function leaveFold(): void {
+  folding -= 1;
 }
 
 /** @throws Error while a fold is under way: an account must not ask the admission that is asking it. */
@@ -44,6 +44,9 @@ export function assertOutsideFold(): void {
 
 /** Whom to tell of a settlement: every ledger with a hook on the account, in whatever admission. */
 const sharers = new WeakMap<AnyAccount, Set<Ledger>>();
+
+/** Ledgers with hooks: most often none or one, and then nobody shares anything. */
+let watchers = 0;
 
 /** Beyond this many accounts, those that nobody names any more are forgotten as soon as they are half of all. */
 const KEPT_LISTINGS = 64;
@@ -57,6 +60,9 @@ export class Ledger {
   readonly #listings = new Map<AnyAccount, Listing>();
   #named = 0;
   #watching = false;
+  /** What was asked last is most often what is asked next. */
+  #demand: Demand | null = null;
+  #ofDemand: readonly Listing[] = [];
 
   constructor(ports: LedgerPorts) {
     this.#ports = ports;
@@ -67,29 +73,28 @@ export class Ledger {
     return [...this.#listings.values()].filter(({ named }) => named > 0).map(({ account }) => account);
   }
 
-  /** @throws Error when an account of the demand runs on another clock; nothing is kept then. */
-  name({ entries }: Demand): void {
-    for (const { account } of entries) if (!this.#listings.has(account)) bindClock(account, this.#ports.scheduler);
-    for (const { account } of entries) this.nameAccount(account);
-  }
-
-  nameAccount(account: AnyAccount): void {
-    let listing = this.#listings.get(account);
-    if (listing === undefined) {
-      if (this.#listings.size >= KEPT_LISTINGS && this.#listings.size > 2 * this.#named) this.#forget();
-      listing = { account, named: 0, marked: 0, hook: null };
-      this.#listings.set(account, listing);
+  /**
+   * Somebody names what the demand names, until `unname` gets the answer back.
+   *
+   * @throws Error when an account of the demand runs on another clock; nothing is kept then, and none is bound to ours.
+   */
+  name(demand: Demand): readonly Listing[] {
+    if (demand !== this.#demand) {
+      this.#ofDemand = this.#listingsOf(demand);
+      this.#demand = demand;
     }
-    listing.named += 1;
-    if (listing.named > 1) return;
-    this.#named += 1;
-    if (this.#watching) this.#hook(listing);
+    const listings = this.#ofDemand;
+    for (const listing of listings) {
+      listing.named += 1;
+      if (listing.named > 1) continue;
+      this.#named += 1;
+      if (this.#watching) this.#hook(listing);
+    }
+    return listings;
   }
 
-  unname({ entries }: Demand): void {
-    for (const { account } of entries) {
-      const listing = this.#listings.get(account);
-      if (listing === undefined) continue;
+  unname(listings: readonly Listing[]): void {
+    for (const listing of listings) {
       listing.named -= 1;
       if (listing.named > 0) continue;
       this.#named -= 1;
@@ -99,14 +104,14 @@ export class Ledger {
 
   /** Jobs marked held on the account. */
   marked(account: AnyAccount): number {
-    return this.#listings.get(account)?.marked ?? 0;
+    return this.#listing(account).marked;
   }
 
   /** @returns how many are marked from here on. */
   mark(account: AnyAccount, by: 1 | -1): number {
-    const listing = this.#listings.get(account);
-    if (listing === undefined) return 0;
-    return (listing.marked += by);
+    const listing = this.#listing(account);
+    listing.marked += by;
+    return listing.marked;
   }
 
   /** Hooks every named account while somebody waits, and none while nobody does. */
@@ -114,6 +119,7 @@ export class Ledger {
     const watching = what === 'the named';
     if (watching === this.#watching) return;
     this.#watching = watching;
+    watchers += watching ? 1 : -1;
     for (const listing of this.#listings.values()) {
       if (!watching) this.#unhook(listing);
       else if (listing.named > 0) this.#hook(listing);
@@ -122,6 +128,7 @@ export class Ledger {
 
   /** Who else has somebody waiting on one of these accounts, and must hear that a settlement moved them. */
   others({ entries }: Demand, memory: AnyAccount | null): Set<Ledger> | null {
+    if (watchers === (this.#watching ? 1 : 0)) return null;
     let others: Set<Ledger> | null = null;
     for (const { account } of entries) others = this.#sharing(account, others);
     return memory === null || entries.length === 0 ? others : this.#sharing(memory, others);
@@ -140,8 +147,26 @@ export class Ledger {
     return others;
   }
 
+  #listingsOf({ entries }: Demand): readonly Listing[] {
+    if (entries.some(({ account }) => !this.#listings.has(account))) {
+      bindClock(this.#ports.scheduler, ...entries.map(({ account }) => account));
+      if (this.#listings.size >= KEPT_LISTINGS && this.#listings.size > 2 * this.#named) this.#forget();
+    }
+    return entries.map(({ account }) => this.#listing(account));
+  }
+
+  #listing(account: AnyAccount): Listing {
+    let listing = this.#listings.get(account);
+    if (listing === undefined) {
+      listing = { account, named: 0, marked: 0, hook: null };
+      this.#listings.set(account, listing);
+    }
+    return listing;
+  }
+
   #forget(): void {
     for (const [account, { named }] of this.#listings) if (named === 0) this.#listings.delete(account);
+    this.#demand = null;
   }
 
   #hook(listing: Listing): void {

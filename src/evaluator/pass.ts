@@ -11,7 +11,7 @@
  * leaving, so they are, over and over, the first in arrival order who fits, falls newly short, or is refused.
  */
 import type { Asking } from './asking.js';
-import { attempt, reservedOn } from './attempt.js';
+import { attempt, Refusal, reservedOn } from './attempt.js';
 import { Bounds, type Group } from './group.js';
 import type { Line } from './line.js';
 import type { Turn } from './turn.js';
@@ -31,18 +31,13 @@ function judge(line: Line, waiter: Waiter, turn: Turn): boolean {
 /** The waiter as it waits on; null when it left. */
 export function tell(waiter: Waiter, head: Waiter | null, turn: Turn): Waiter | null {
   const verdict = attempt(waiter, head, turn);
-  const stays = verdict.kind === 'held' && verdict.waiter.onMemory;
+  const answered = verdict === 'granted' || verdict instanceof Refusal;
+  const stays = !answered && verdict.onMemory;
   if (stays !== waiter.onMemory) turn.books.ledger.onMemory += stays ? 1 : -1;
-  switch (verdict.kind) {
-    case 'held':
-      return verdict.waiter;
-    case 'granted':
-      turn.grant(verdict.waiter);
-      return null;
-    case 'refused':
-      turn.refuse(verdict.waiter, verdict.error, verdict.error.reason, verdict.by);
-      return null;
-  }
+  if (!answered) return verdict;
+  if (verdict === 'granted') turn.grant(waiter);
+  else turn.refuse(verdict.waiter, verdict.error, verdict.error.reason, verdict.by);
+  return null;
 }
 
 /** The attempt of an ask that finds the line empty: memory is asked once before it, as before any head. */

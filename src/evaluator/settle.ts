@@ -20,22 +20,26 @@ export interface Pressure {
 /** How a granted call ended, for the accounts that learn; `ignored` says nothing about load. */
 export type Outcome = 'success' | 'ignored' | Pressure;
 
-/** The end of one grant; `failures` collects what accounts threw, for the caller who settles. */
+/** The end of one grant. */
 export interface Settlement {
   readonly ask: Asking;
   readonly verb: Verb;
   readonly outcome: Outcome;
-  readonly failures: unknown[];
+  /** What accounts threw, for the caller who settles. */
+  failures: readonly unknown[];
 }
 
-/** Settles a grant: every account gets its own back, whichever of them throws. */
-export function giveBack({ ask, verb, outcome, failures }: Settlement, turn: Turn): void {
+const NONE: readonly unknown[] = [];
+
+/** Settles a grant: every account gets its own back, whichever of them throws. Answers what they threw. */
+export function giveBack(ask: Asking, verb: Verb, outcome: Outcome, turn: Turn): readonly unknown[] {
   const { entries } = ask.demand;
+  let failures = NONE;
   if (outcome !== 'ignored') {
     try {
       teach(entries, outcome, turn.at);
     } catch (error) {
-      failures.push(error);
+      failures = [error];
     }
   }
   for (const entry of entries) {
@@ -43,16 +47,17 @@ export function giveBack({ ask, verb, outcome, failures }: Settlement, turn: Tur
     try {
       giveEntry(entry, ask, turn);
     } catch (error) {
-      failures.push(error);
+      failures = [...failures, error];
     }
   }
   const { memory } = turn.books;
-  if (memory === null || ask.demand.isEmpty) return;
+  if (memory === null || ask.demand.isEmpty) return failures;
   try {
     memory.give([], turn.at);
   } catch (error) {
-    failures.push(error);
+    failures = [...failures, error];
   }
+  return failures;
 }
 
 /** No RELEASED is told of an account whose give threw. */

@@ -6,11 +6,8 @@ import type { AdmissionEvent, AdmissionEventType } from '../events.js';
 import type { Asking } from './asking.js';
 import { inOrder, markOn, type Waiter } from './waiter.js';
 
-/** What the shell carries out, in this order, after the fold. */
-export type Effect =
-  | { readonly kind: 'event'; readonly event: AdmissionEvent }
-  | { readonly kind: 'granted'; readonly ask: Asking }
-  | { readonly kind: 'refused'; readonly ask: Asking; readonly error: AdmissionError };
+/** What the shell carries out, in this order, after the fold: events are told, and asks get their answer. */
+export type Effect = AdmissionEvent | Asking;
 
 /** How many wait on what: all that the fold itself writes, besides the accounts. */
 export interface Marks {
@@ -38,12 +35,16 @@ interface EventFacts {
 }
 
 export class Turn {
-  readonly effects: Effect[] = [];
+  #effects: Effect[] | null = null;
 
   constructor(
     readonly books: Books,
     readonly at: number,
   ) {}
+
+  get effects(): readonly Effect[] {
+    return this.#effects ?? NONE;
+  }
 
   /** Marks the waiter held on an account: HELD is said once per account and wait. */
   hold(waiter: Waiter, account: AnyAccount, amounts: readonly unknown[]): Waiter {
@@ -74,7 +75,7 @@ export class Turn {
     }
     ask.grantedAt = this.at;
     ask.marks = marks;
-    this.effects.push({ kind: 'granted', ask });
+    this.#then(ask);
   }
 
   /** The waiter leaves ungranted; `by` is the account that refused it, if one did. */
@@ -88,10 +89,13 @@ export class Turn {
       const waiters = ledger.mark(account, -1);
       this.emit('REJECTED', ask, account, { amount: 1, waiters, wait: this.at - since, reason });
     }
-    if (error !== null) this.effects.push({ kind: 'refused', ask, error });
+    if (error === null) return;
+    ask.refusal = error;
+    this.#then(ask);
   }
 
   released(ask: Asking, account: AnyAccount, amounts: readonly unknown[]): void {
+    if (!this.books.listeners.observed) return;
     this.emit('RELEASED', ask, account, { amount: amountOf(amounts), waiters: this.books.ledger.marked(account) });
   }
 
@@ -100,32 +104,37 @@ export class Turn {
     if (!this.books.listeners.observed) return;
     const { at } = this;
     try {
-      this.effects.push({
-        kind: 'event',
-        event: {
-          type,
-          at,
-          account: account.name,
-          category: account.category ?? 'custom',
-          capacity: account.capacity,
-          inUse: account.inUse(at),
-          waiters: facts.waiters,
-          amount: facts.amount,
-          wait: Math.floor(facts.wait ?? 0),
-          reason: facts.reason ?? null,
-          indicator: indicatorOf(account, at),
-          job,
-        },
+      this.#then({
+        type,
+        at,
+        account: account.name,
+        category: account.category ?? 'custom',
+        capacity: account.capacity,
+        inUse: account.inUse(at),
+        waiters: facts.waiters,
+        amount: facts.amount,
+        wait: Math.floor(facts.wait ?? 0),
+        reason: facts.reason ?? null,
+        indicator: indicatorOf(account, at),
+        job,
       });
     } catch {
       // Telemetry observes; admission never hears that it failed.
     }
   }
 
+  #then(effect: Effect): void {
+    // Most turns decide one thing: a list that is grown would be made for sixteen.
+    if (this.#effects === null) this.#effects = [effect];
+    else this.#effects.push(effect);
+  }
+
   #amount(account: AnyAccount, amounts: readonly unknown[]): number {
     return account === this.books.memory ? 1 : amountOf(amounts);
   }
 }
+
+const NONE: readonly Effect[] = [];
 
 /** A gate that cannot read its heap cannot say how it is; that it refused somebody is told all the same. */
 function indicatorOf(account: AnyAccount, at: number): string | null {

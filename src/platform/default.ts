@@ -13,8 +13,10 @@ export interface HeapPort {
   readonly watch?: () => () => void;
 }
 
-/** Runs a function in the asynchronous context that was current when the context was taken. */
-export type Context = <T>(work: () => T) => T;
+/** The asynchronous context that was current when it was taken; `work` runs in it, as a method of `self`. */
+export interface Context {
+  runInAsyncScope<Self>(work: (this: Self) => void, self: Self): void;
+}
 
 /** @throws Error always: there is no heap to read here. */
 export function defaultHeap(): HeapPort {
@@ -22,6 +24,6 @@ export function defaultHeap(): HeapPort {
 }
 
 /** No asynchronous context to keep. */
-export function currentContext(): Context {
-  return (work) => work();
+export function currentContext(): Context | null {
+  return null;
 }

@@ -87,7 +87,6 @@ function collectByInspector(): Promise<void> {
 }
 
 /** The asynchronous context of the caller, to run a delivery in, whoever's release caused it. */
-export function currentContext(): Context {
-  const resource = new AsyncResource('rx-admission', { requireManualDestroy: false });
-  return (work) => resource.runInAsyncScope(work);
+export function currentContext(): Context | null {
+  return new AsyncResource('rx-admission');
 }

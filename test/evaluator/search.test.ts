@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AbstractAccount, CountingGate, ElasticWindow, RefusedError, TokenBucket, Demand, type Account } from 'rx-admission';
 import { Asking } from '../../src/evaluator/asking.js';
-import { evaluate, nobodyWaits, type Change } from '../../src/evaluator/evaluate.js';
+import { evaluate, nobodyWaits, type News } from '../../src/evaluator/evaluate.js';
 import { search, walk, type Pass } from '../../src/evaluator/pass.js';
 import type { Marks } from '../../src/evaluator/turn.js';
 import { newcomer } from '../../src/evaluator/waiter.js';
@@ -149,17 +149,17 @@ class World {
     return found[which % Math.max(1, found.length)];
   }
 
-  #fold(change: Change, at: number): void {
-    const { state, turn } = evaluate(this.#state, { ...change, at }, this.#books, this.pass);
+  #fold(news: News, at: number): void {
+    const { state, turn } = evaluate(this.#state, { ...news, at }, this.#books, this.pass);
     this.#state = state;
     for (const effect of turn.effects) {
-      if (effect.kind === 'event') {
-        const { type, account, inUse, waiters, wait, reason } = effect.event;
+      if (!(effect instanceof Asking)) {
+        const { type, account, inUse, waiters, wait, reason } = effect;
         this.told.push([at, type, account, inUse, waiters, wait, reason].join(' '));
         continue;
       }
-      effect.ask.stage = effect.kind === 'granted' ? 'delivered' : 'over';
-      this.told.push(`${at} ${effect.kind} ${this.#names.get(effect.ask) ?? '?'}`);
+      effect.stage = effect.refusal === null ? 'delivered' : 'over';
+      this.told.push(`${at} ${effect.stage} ${this.#names.get(effect) ?? '?'}`);
     }
     this.told.push(`${at} ${state.line.size} wait until ${state.nextDeadline}`);
   }
