@@ -10,13 +10,21 @@ import { reportUnhandled } from './unhandled.js';
 export function toObservable(input: ObservableInput<unknown>, grant: Grant | null): Observable<unknown> {
   if (input instanceof Observable) return input;
   if (isPromiseLike(input)) {
-    if (grant) grant.until(input);
+    const work = begun(input);
+    if (grant) grant.until(work);
     // Where nobody subscribes any more, its failure has no reader.
-    else input.then(undefined, () => undefined);
-    return from(input);
+    else work.then(undefined, () => undefined);
+    return from(work);
   }
   const pull = pullFrom(input);
   return pull === null ? from(input) : drained(pull, grant);
+}
+
+/** The same work, begun once: a lazy thenable, such as a query builder, begins anew each time it is asked. */
+function begun(work: PromiseLike<unknown>): PromiseLike<unknown> {
+  if (work instanceof Promise) return work;
+  const once: unknown = work.then((value) => value);
+  return isPromiseLike(once) ? once : work;
 }
 
 /** A source of values that is asked for each, and can be told to stop. */
@@ -38,7 +46,7 @@ export function pullFrom<T>(input: unknown): Pull<T> | null {
   if (!isAsyncIterable<T>(input)) return null;
   const iterator = input[Symbol.asyncIterator]();
   return {
-    next: () => promised(() => iterator.next()),
+    next: () => promised(() => iterator.next()).then(answered),
     stop: () => {
       const stopping: unknown = iterator.return?.();
       return isPromiseLike(stopping) ? stopping : undefined;
@@ -54,6 +62,14 @@ function promised<T>(next: () => PromiseLike<T> | T): PromiseLike<T> {
   } catch (error) {
     return Promise.reject(error);
   }
+}
+
+/** What an iterator answered, read once. As in a loop over it, an answer that cannot be read is its failure. */
+export function answered<T>(result: IteratorResult<T>): IteratorResult<T> {
+  if (typeof result !== 'object' || (result as unknown) === null) {
+    throw new TypeError(`an iterator must answer an object with done and value, not ${String(result as unknown)}`);
+  }
+  return result.done === true ? { done: true, value: undefined } : { done: false, value: result.value };
 }
 
 function drained(pull: Pull<unknown>, grant: Grant | null): Observable<unknown> {
@@ -91,7 +107,9 @@ function drained(pull: Pull<unknown>, grant: Grant | null): Observable<unknown> 
 }
 
 export const isPromiseLike = (value: unknown): value is PromiseLike<unknown> =>
-  typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+  (typeof value === 'object' || typeof value === 'function') &&
+  value !== null &&
+  typeof (value as { then?: unknown }).then === 'function';
 
 interface StreamLike<T> {
   getReader(): { read(): PromiseLike<{ done: boolean; value?: T | undefined }>; cancel(): PromiseLike<unknown> };

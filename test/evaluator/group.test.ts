@@ -228,6 +228,8 @@ function act(pair: Pair, step: Step, random: Random): void {
   const { live } = pair.model;
   switch (step.kind) {
     case 'come':
+      // Into a tree that was handed out, and so is copied on the way down.
+      if (random.chance(0.5)) pair.handOut();
       for (let n = 0; n < step.count; n += 1) comes(pair, random, step.most, step.known);
       return;
     case 'go':
@@ -265,6 +267,7 @@ describe('a group, against a plain list', () => {
           // Nobody fits: only those stand out who are refused, or not told yet.
           for (const most of [MOST, MOST - 1]) pair.check([random.whole(MOST - 4, MOST), 0], most, new Set());
           pair.check([0, room()], MOST, new Set());
+          pair.check([random.whole(1, 3), MOST], MOST, new Set());
         }
         pair.checkSlots();
       }),
