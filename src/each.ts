@@ -31,7 +31,7 @@ export function eachOf<T, O extends ObservableInput<unknown>, R extends Observab
   positiveInteger('prefetch', prefetch);
   return new Observable((consumer) => {
     const run = new Run<T>(desk, demand, project, options, consumer);
-    const step = stepper(source, run, () => !run.closed && run.waiting.size < prefetch);
+    const step = stepper(source, run, () => !run.closed && run.waiting < prefetch);
     run.upstream = {
       unsubscribe: () => {
         step.stop();
