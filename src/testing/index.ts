@@ -5,3 +5,9 @@ export { admissionMarbles } from './marbles.js';
 export { MarbleMismatch } from './mismatch.js';
 export { accountContract, type AccountContractCase, type AccountContractOptions } from './account-contract.js';
 export { ContractViolation } from './account-subject.js';
+export {
+  databaseProviderContract,
+  type DatabaseContractCase,
+  type DatabaseContractOptions,
+} from './database-provider-contract.js';
+export type { DatabaseSubject } from './database-subject.js';
