@@ -1,5 +1,6 @@
 /** A demand: everything a job needs at once, as an immutable value. */
 import type { Account, AnyAccount, Identity } from './accounts/account.js';
+import { assertAccount } from './accounts/assert-account.js';
 import { resolve } from './accounts/route.js';
 
 /** One account's part of a demand. */
@@ -46,7 +47,7 @@ export class Demand {
   /**
    * This demand and `amount` (one permit unless given) of `account`.
    *
-   * @throws RangeError when the account does not count in such an amount.
+   * @throws RangeError when the account does not count in such an amount; TypeError when it is no account.
    */
   add<A = number>(account: Account<A>, ...amounts: A[]): Demand {
     let entries = this.entries;
@@ -83,7 +84,8 @@ function weightsOf(entries: readonly DemandEntry[]): readonly number[] | null {
   return weights;
 }
 
-function added(entries: readonly DemandEntry[], asked: Account<never>, wanted: unknown): DemandEntry[] {
+function added(entries: readonly DemandEntry[], asked: Account<never> | undefined, wanted: unknown): DemandEntry[] {
+  assertAccount(asked);
   const { account, amount } = resolve(asked, wanted);
   account.validate?.(amount);
   const key = account.accountFor?.(amount) ?? account;

@@ -51,6 +51,23 @@ describe('demand', () => {
     ]);
   });
 
+  it('names accounts, and says at once what is none', () => {
+    const parts = [undefined, null, 5, 'slot', [], [undefined, 1]] as unknown as CountingGate[];
+    for (const part of parts) expect(() => demand(part)).toThrow(/^a demand names accounts, alone or in a list/);
+    abstract class Unfinished extends AbstractAccount {
+      override readonly capacity = 1;
+      override inUse(): number {
+        return 0;
+      }
+    }
+    const half = new (Unfinished as unknown as new (name: string) => CountingGate)('half');
+    expect(() => demand(half)).toThrow('"half" is no account, it lacks fits(), tryTake(), give(), earliestFit(): extend');
+    const guessed = Object.assign(gate('guessed'), { replenishment: undefined, capacityChanges: undefined });
+    expect(() => demand(guessed as unknown as CountingGate)).toThrow(
+      `"guessed" is no account, it lacks capacityChanges, an observable, replenishment, 'release' or 'time'`,
+    );
+  });
+
   it('is a value: add answers a new demand, and nothing changes one that was made', () => {
     const first = demand(slot);
     const second = first.add(slot, 2);
