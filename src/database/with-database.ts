@@ -90,7 +90,7 @@ export const withDatabase = <T>(provider: DatabaseProvider<T>, options: Database
   new DatabaseWork([{ provider, options }], ([value]) => value as T);
 
 /** A database, or a database with how it is used. */
-export type DatabasePart = DatabaseProvider<never> | readonly [DatabaseProvider<never>, DatabaseOptions];
+export type DatabasePart = DatabaseProvider | readonly [DatabaseProvider, DatabaseOptions];
 
 /** What work gets of each. */
 export type ValuesOf<P extends readonly DatabasePart[]> = { readonly [K in keyof P]: ValueOf<P[K]> };
@@ -114,4 +114,4 @@ export function withDatabases<const P extends readonly DatabasePart[]>(...parts:
   return new DatabaseWork(uses, (values) => values as ValuesOf<P>);
 }
 
-const isList = (part: DatabasePart): part is readonly [DatabaseProvider<never>, DatabaseOptions] => Array.isArray(part);
+const isList = (part: DatabasePart): part is readonly [DatabaseProvider, DatabaseOptions] => Array.isArray(part);
