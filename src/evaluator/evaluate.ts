@@ -92,15 +92,20 @@ function after(state: LineState, change: Change, turn: Turn, pass: Pass): LineSt
 function passed(state: LineState, turn: Turn, pass: Pass): LineState {
   if (state.phase !== 'open') return state;
   const { line } = state;
-  if (line.size === 0) return { ...state, nextDeadline: null };
-  return dueAtOnce({ ...state, nextDeadline: pass(line, turn) }, turn, pass);
+  return sleeping(state, line.size === 0 ? null : againIfDue(line, pass(line, turn), turn, pass));
 }
 
 /** Another pass at once when a deadline is due already; a third would ask the same questions again. */
-function dueAtOnce(state: LineState, turn: Turn, pass: Pass): LineState {
-  if (state.nextDeadline === null || state.nextDeadline > turn.at) return state;
-  return { ...state, nextDeadline: pass(state.line, turn) };
-}
+const againIfDue = (line: Line, deadline: number | null, turn: Turn, pass: Pass): number | null =>
+  deadline === null || deadline > turn.at ? deadline : pass(line, turn);
+
+/** The state as it sleeps until then: always a new one, for the line may have changed. */
+const sleeping = ({ phase, line, closedBy }: LineState, nextDeadline: number | null): LineState => ({
+  phase,
+  line,
+  nextDeadline,
+  closedBy,
+});
 
 function arrived(state: LineState, waiter: Waiter, turn: Turn, pass: Pass): LineState {
   const { maxWaiters, overflow } = turn.books;
@@ -110,8 +115,9 @@ function arrived(state: LineState, waiter: Waiter, turn: Turn, pass: Pass): Line
   const answered = state.phase === 'open' ? tell(waiter, line.head, turn) : waiter;
   if (answered === null) return passed(before, turn, pass);
   line.append(answered);
-  const next = { ...before, nextDeadline: sooner(before.nextDeadline, answered.deadline) };
-  if (line.size <= maxWaiters) return dueAtOnce(next, turn, pass);
+  const deadline = sooner(before.nextDeadline, answered.deadline);
+  if (line.size <= maxWaiters) return sleeping(state, againIfDue(line, deadline, turn, pass));
+  const next = sleeping(state, deadline);
   const outcast = overflow === 'reject' ? line.waiterOf(waiter.ask) : line.head;
   if (outcast === null) return next;
   // The one in excess may have been the head: those it held back go now.
@@ -135,7 +141,7 @@ function without(
     const waiter = line.waiterOf(ask);
     if (waiter !== null) leaves(line, waiter, error, reason, turn);
   }
-  return { ...state, nextDeadline: line.size === 0 ? null : state.nextDeadline };
+  return sleeping(state, line.size === 0 ? null : state.nextDeadline);
 }
 
 function leaves(
@@ -160,7 +166,7 @@ function withoutImpossible(state: LineState, account: AnyAccount, turn: Turn): L
       .find((refusal) => refusal !== null);
     if (error) leaves(state.line, waiter, error, error.reason, turn, account);
   }
-  return { ...state };
+  return sleeping(state, state.nextDeadline);
 }
 
 /** A bug is no refusal: it is left to the pass, which says whose it is. */

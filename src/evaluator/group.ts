@@ -8,6 +8,7 @@
 import type { AnyAccount } from '../accounts/account.js';
 import type { DemandEntry } from '../demand.js';
 import type { Asking } from './asking.js';
+import { AccountBound } from './bound.js';
 import { markOn, type Waiter } from './waiter.js';
 
 const BITS = 5;
@@ -36,29 +37,16 @@ class Node {
   }
 }
 
-/** What fits on one account beside the head's reservation, as of a stamp of the line. Asked when first needed, as a walk asks. */
-export class Bounds {
-  #room: number | null = null;
-
-  constructor(
-    /** The account's place in the demand. */
-    readonly place: number,
-    /** The greatest amount that can ever fit. */
-    readonly most: number,
-    readonly ask: () => number,
-  ) {}
-
+/** What fits on one account beside the head's reservation. */
+export interface Bound {
+  /** The account's place in the demand. */
+  readonly place: number;
+  /** The greatest amount that can ever fit. */
+  readonly most: number;
   /** The greatest amount that fits now; not a number while the account turns everyone away. */
-  get room(): number {
-    if (this.#room === null) {
-      try {
-        this.#room = this.ask();
-      } catch {
-        this.#room = NaN;
-      }
-    }
-    return this.#room;
-  }
+  readonly room: number;
+  /** The instant at which the clock alone makes the amount fit; `Infinity` when only an event does. */
+  earliest(amount: number): number;
 }
 
 /** A tree as somebody was handed it. */
@@ -66,29 +54,23 @@ export interface Roots {
   collect(into: Waiter[]): void;
 }
 
-export class Group implements Roots {
+export class Group {
   size = 0;
+  readonly bounds: readonly AccountBound[];
   #root: Node | null = null;
   /** Levels of nodes below the root. */
   #height = 0;
   #next = 0;
   /** No live waiter stands in a slot before this one. */
   #front = 0;
-  #bounds: readonly Bounds[] = [];
-  #boundsStamp = -1;
 
-  constructor(readonly accounts: readonly AnyAccount[]) {}
+  constructor(readonly accounts: readonly AnyAccount[]) {
+    this.bounds = accounts.map((account, place) => new AccountBound(account, place));
+  }
 
   isOf(entries: readonly DemandEntry[]): boolean {
     const { accounts } = this;
     return entries.length === accounts.length && entries.every(({ account }, index) => account === accounts[index]);
-  }
-
-  /** The bounds of its accounts, remembered as long as the stamp stays the same. */
-  boundsAt(stamp: number, measure: (account: AnyAccount, place: number) => Bounds): readonly Bounds[] {
-    if (stamp !== this.#boundsStamp) this.#bounds = this.accounts.map(measure);
-    this.#boundsStamp = stamp;
-    return this.#bounds;
   }
 
   append(waiter: Waiter, owner: object): void {
@@ -127,20 +109,22 @@ export class Group implements Roots {
   }
 
   /** The first, in arrival order and not among `except`, for whom an attempt would change something. */
-  firstChanging(bounds: readonly Bounds[], except: ReadonlySet<Asking>): Waiter | null {
+  firstChanging(bounds: readonly Bound[], except: ReadonlySet<Asking> | null): Waiter | null {
     return this.#root === null ? null : this.#firstChanging(this.#root, this.#height, bounds, except);
   }
 
   /**
-   * The earliest instant at which the clock alone lets one of them go, `Infinity` when none. `earliest` answers it for one
-   * account (by its place) and amount; a waiter needs the latest over the accounts it is short of.
+   * The earliest instant at which the clock alone lets one of them go, `Infinity` when none: each needs the latest over
+   * the accounts it is short of.
    */
-  earliest(bounds: readonly Bounds[], earliest: (place: number, amount: number) => number): number {
-    return this.#root === null ? Infinity : this.#earliest(this.#root, this.#height, bounds, earliest, Infinity);
+  earliest(bounds: readonly Bound[]): number {
+    return this.#root === null ? Infinity : this.#earliest(this.#root, this.#height, bounds, Infinity);
   }
 
-  collect(into: Waiter[]): void {
-    this.roots().collect(into);
+  toArray(): Waiter[] {
+    const waiters: Waiter[] = [];
+    if (this.#root !== null) collect(this.#root, this.#height, waiters);
+    return waiters;
   }
 
   roots(): Roots {
@@ -266,19 +250,19 @@ export class Group implements Roots {
     return null;
   }
 
-  #firstChanging(node: Node, level: number, bounds: readonly Bounds[], except: ReadonlySet<Asking>): Waiter | null {
+  #firstChanging(node: Node, level: number, bounds: readonly Bound[], except: ReadonlySet<Asking> | null): Waiter | null {
     if (!mayChange(node.least, node.greatest, node.unmarked, bounds)) return null;
     for (const slot of node.slots) {
       if (slot === null) continue;
       if (level > 0) {
         const first = this.#firstChanging(slot as Node, level - 1, bounds, except);
         if (first !== null) return first;
-      } else if (this.#changes(slot as Waiter, bounds) && !except.has((slot as Waiter).ask)) return slot as Waiter;
+      } else if (this.#changes(slot as Waiter, bounds) && except?.has((slot as Waiter).ask) !== true) return slot as Waiter;
     }
     return null;
   }
 
-  #changes(waiter: Waiter, bounds: readonly Bounds[]): boolean {
+  #changes(waiter: Waiter, bounds: readonly Bound[]): boolean {
     let fits = true;
     for (const bound of bounds) {
       const amount = weightOf(waiter, bound.place);
@@ -288,21 +272,15 @@ export class Group implements Roots {
     return fits;
   }
 
-  #earliest(
-    node: Node,
-    level: number,
-    bounds: readonly Bounds[],
-    earliest: (place: number, amount: number) => number,
-    best: number,
-  ): number {
-    if (latest(node.least, bounds, earliest) >= best) return best;
+  #earliest(node: Node, level: number, bounds: readonly Bound[], best: number): number {
+    if (latest(node.least, bounds) >= best) return best;
     let found = best;
     for (const slot of node.slots) {
       if (slot === null) continue;
       const instant =
         level === 0
-          ? latest(weightsOf(slot as Waiter), bounds, earliest)
-          : this.#earliest(slot as Node, level - 1, bounds, earliest, found);
+          ? latest(weightsOf(slot as Waiter), bounds)
+          : this.#earliest(slot as Node, level - 1, bounds, found);
       if (instant < found) found = instant;
     }
     return found;
@@ -314,7 +292,7 @@ function mayChange(
   least: readonly number[],
   greatest: readonly number[],
   unmarked: readonly number[],
-  bounds: readonly Bounds[],
+  bounds: readonly Bound[],
 ): boolean {
   let fits = true;
   for (const bound of bounds) {
@@ -326,15 +304,11 @@ function mayChange(
 }
 
 /** The latest over the accounts where such amounts are short: no waiter with at least these can go before. */
-function latest(
-  amounts: readonly number[],
-  bounds: readonly Bounds[],
-  earliest: (place: number, amount: number) => number,
-): number {
+function latest(amounts: readonly number[], bounds: readonly Bound[]): number {
   let instant = -Infinity;
-  for (const { place, room } of bounds) {
-    const amount = at(amounts, place);
-    if (amount > room) instant = Math.max(instant, earliest(place, amount));
+  for (const bound of bounds) {
+    const amount = at(amounts, bound.place);
+    if (amount > bound.room) instant = Math.max(instant, bound.earliest(amount));
   }
   return instant;
 }

@@ -26,6 +26,9 @@ export class Line {
   stamp = 0;
   readonly #byFirst = new Map<AnyAccount, Group[]>();
   #arrivals = 0;
+  /** The demand that was asked last is most often the next one's too. */
+  #demand: Demand | null = null;
+  #group = this.odd;
   #owner: object = {};
 
   append(waiter: Waiter): void {
@@ -65,16 +68,20 @@ export class Line {
 
   /** Everyone, in arrival order. */
   toArray(): Waiter[] {
-    return waitersOf(this.head, [...this.groups, this.odd]);
+    return waitersOf(this.head, this.#roots());
   }
 
   /** The line as it is now, for whoever keeps it; made into a list when it is looked at. */
   snapshot(): () => readonly Waiter[] {
     const { head } = this;
-    const roots = [...this.groups, this.odd].filter(({ size }) => size > 0).map((group) => group.roots());
+    const roots = this.#roots();
     // What was handed out is nobody's to edit any more.
     this.#owner = {};
     return () => waitersOf(head, roots);
+  }
+
+  #roots(): Roots[] {
+    return [...this.groups, this.odd].filter(({ size }) => size > 0).map((group) => group.roots());
   }
 
   /** The one that arrived first becomes the head. */
@@ -91,7 +98,14 @@ export class Line {
   }
 
   #groupOf(demand: Demand): Group {
-    const { entries, weights } = demand;
+    if (demand !== this.#demand) {
+      this.#group = this.#find(demand);
+      this.#demand = demand;
+    }
+    return this.#group;
+  }
+
+  #find({ entries, weights }: Demand): Group {
     const first = entries[0]?.account;
     if (weights === null || first === undefined) return this.odd;
     const alike = this.#byFirst.get(first) ?? [];
@@ -107,6 +121,7 @@ export class Line {
 
   #emptied(group: Group): void {
     if (group === this.odd || this.groups.length <= KEPT_GROUPS) return;
+    this.#demand = null;
     const [first] = group.accounts;
     const last = this.groups.pop();
     if (last !== undefined && last !== group) this.groups[this.groups.indexOf(group)] = last;

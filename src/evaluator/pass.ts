@@ -11,8 +11,8 @@
  * leaving, so they are, over and over, the first in arrival order who fits, falls newly short, or is refused.
  */
 import type { Asking } from './asking.js';
-import { attempt, Refusal, reservedOn } from './attempt.js';
-import { Bounds, type Group } from './group.js';
+import { attempt, Refusal } from './attempt.js';
+import type { Group } from './group.js';
 import type { Line } from './line.js';
 import type { Turn } from './turn.js';
 import { newcomer, type Waiter } from './waiter.js';
@@ -88,33 +88,31 @@ function askFollowers(line: Line, turn: Turn): boolean {
 
 /** Tells the followers what is new to them, in arrival order, until one leaves. */
 function visitFollowers(line: Line, head: Waiter, turn: Turn): 'one' | 'nobody' | 'memory' {
-  const told = new Set<Asking>();
-  const odd: Waiter[] = [];
-  line.odd.collect(odd);
+  let told: Set<Asking> | null = null;
+  const odd = line.odd.size > 0 ? line.odd.toArray() : NOBODY;
   let next = 0;
   for (;;) {
     let first: Waiter | null = odd[next] ?? null;
     for (const group of line.groups) {
       if (group.size === 0) continue;
-      const changing = group.firstChanging(boundsOf(line, group, head, turn), told);
+      renew(group, line, head, turn);
+      const changing = group.firstChanging(group.bounds, told);
       if (changing !== null && (first === null || changing.ask.arrival < first.ask.arrival)) first = changing;
     }
     if (first === null) return 'nobody';
     if (first === odd[next]) next += 1;
     if (judge(line, first, turn)) return 'one';
-    if (line.waiterOf(first.ask)?.onMemory === true) return 'memory';
+    const waits = line.waiterOf(first.ask);
+    if (waits?.onMemory === true) return 'memory';
     // Told, and nothing left to tell: an account whose `room` and `fits` disagree must not keep us here.
-    if (line.waiterOf(first.ask) === first) told.add(first.ask);
+    if (waits === first) told = (told ?? new Set()).add(first.ask);
   }
 }
 
-/** What fits on each account of the group beside the head's reservation. */
-function boundsOf(line: Line, group: Group, head: Waiter, turn: Turn): readonly Bounds[] {
-  return group.boundsAt(
-    line.stamp,
-    (account, place) =>
-      new Bounds(place, account.capacity, () => account.room?.(reservedOn(head, account), turn.at) ?? -Infinity),
-  );
+const NOBODY: readonly Waiter[] = [];
+
+function renew(group: Group, line: Line, head: Waiter, turn: Turn): void {
+  for (const bound of group.bounds) bound.renew(line.stamp, head, turn.at);
 }
 
 /** Everyone was asked: each knows its own deadline. */
@@ -128,17 +126,12 @@ function soonest(waiters: readonly Waiter[]): number | null {
 
 /** Only some were asked: the groups know the rest. */
 function soonestBehind(line: Line, head: Waiter, turn: Turn): number | null {
-  const asked = [head];
-  line.odd.collect(asked);
-  let next = soonest(asked) ?? Infinity;
+  let next = head.deadline ?? Infinity;
+  if (line.odd.size > 0) next = Math.min(next, soonest(line.odd.toArray()) ?? Infinity);
   for (const group of line.groups) {
     if (group.size === 0) continue;
-    const instant = group.earliest(boundsOf(line, group, head, turn), (place, amount) => {
-      const account = group.accounts[place];
-      if (account === undefined) return Infinity;
-      return account.earliestFit([amount], reservedOn(head, account), turn.at) ?? Infinity;
-    });
-    if (instant < next) next = instant;
+    renew(group, line, head, turn);
+    next = Math.min(next, group.earliest(group.bounds));
   }
   return Number.isFinite(next) ? next : null;
 }

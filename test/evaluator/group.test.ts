@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CountingGate, demand } from 'rx-admission';
 import { Asking } from '../../src/evaluator/asking.js';
-import { Bounds, Group, type Roots } from '../../src/evaluator/group.js';
+import { Group, type Bound, type Roots } from '../../src/evaluator/group.js';
 import { markOn, newcomer, type Mark, type Waiter } from '../../src/evaluator/waiter.js';
 import { Random } from '../oracle/random.js';
 
@@ -19,20 +19,26 @@ const amountOn = ({ ask }: Waiter, place: number): number => ask.demand.weights?
 const unmarkedOn = (waiter: Waiter, place: number): number =>
   markOn(waiter.marks, accounts[place]) === null ? amountOn(waiter, place) : -Infinity;
 
-/** Bounds that count how often they were compared with: once for each node and each waiter that is looked at. */
-class CountedBounds extends Bounds {
+/** A bound that counts how often it was compared with: once for each node and each waiter that is looked at. */
+class CountedBound implements Bound {
   looks = 0;
-  readonly #greatest: number;
+  asked = 0;
 
-  constructor(place: number, greatest: number, room: number) {
-    super(place, greatest, () => room);
-    this.#greatest = greatest;
-    Object.defineProperty(this, 'most', {
-      get: () => {
-        this.looks += 1;
-        return this.#greatest;
-      },
-    });
+  constructor(
+    readonly place: number,
+    private readonly greatest: number,
+    readonly room: number,
+  ) {}
+
+  get most(): number {
+    this.looks += 1;
+    return this.greatest;
+  }
+
+  /** Steps rather than a slope, so that many share an instant. */
+  earliest(amount: number): number {
+    this.asked += 1;
+    return amount > 35 ? Infinity : Math.floor(amount / (3 + this.place));
   }
 }
 
@@ -49,7 +55,7 @@ const exactly = (waiters: readonly Waiter[]): Extremes => ({
 });
 
 /** Whether somebody between these extremes is refused, newly short, or may fit. */
-function mayChange({ least, greatest, unmarked }: Extremes, bounds: readonly Bounds[], most: number): boolean {
+function mayChange({ least, greatest, unmarked }: Extremes, bounds: readonly Bound[], most: number): boolean {
   if (bounds.some(({ place, room }) => greatest(place) > most || Number.isNaN(room) || unmarked(place) > room)) return true;
   return bounds.every(({ place, room }) => least(place) <= room);
 }
@@ -75,7 +81,7 @@ class Model {
     return height;
   }
 
-  firstChanging(bounds: readonly Bounds[], most: number, except: ReadonlySet<Asking>): Waiter | null {
+  firstChanging(bounds: readonly Bound[], most: number, except: ReadonlySet<Asking>): Waiter | null {
     this.looks = 0;
     return this.#first(this.live, this.height, bounds, most, except);
   }
@@ -83,7 +89,7 @@ class Model {
   #first(
     waiters: readonly Waiter[],
     level: number,
-    bounds: readonly Bounds[],
+    bounds: readonly Bound[],
     most: number,
     except: ReadonlySet<Asking>,
   ): Waiter | null {
@@ -103,25 +109,24 @@ class Model {
     return null;
   }
 
-  earliest(bounds: readonly Bounds[], earliest: (place: number, amount: number) => number): number {
-    return this.#earliest(this.live, this.height, bounds, earliest, Infinity);
+  earliest(bounds: readonly Bound[]): number {
+    return this.#earliest(this.live, this.height, bounds, Infinity);
   }
 
   #earliest(
     waiters: readonly Waiter[],
     level: number,
-    bounds: readonly Bounds[],
-    earliest: (place: number, amount: number) => number,
+    bounds: readonly Bound[],
     best: number,
   ): number {
     const latest = ({ least }: Extremes): number =>
       Math.max(
         -Infinity,
-        ...bounds.map(({ place, room }) => (least(place) > room ? earliest(place, least(place)) : -Infinity)),
+        ...bounds.map((bound) => (least(bound.place) > bound.room ? bound.earliest(least(bound.place)) : -Infinity)),
       );
     if (latest(exactly(waiters)) >= best) return best;
     let found = best;
-    if (level > 0) for (const child of this.children(waiters, level)) found = this.#earliest(child, level - 1, bounds, earliest, found);
+    if (level > 0) for (const child of this.children(waiters, level)) found = this.#earliest(child, level - 1, bounds, found);
     else for (const waiter of waiters) found = Math.min(found, latest(exactly([waiter])));
     return found;
   }
@@ -166,26 +171,16 @@ class Pair {
     expect(group.size).toBe(model.live.length);
     if (model.live.length === 0) return;
     expect(group.first()).toBe(model.live[0]);
-    const bounds = rooms.map((room, place) => new CountedBounds(place, most, room));
+    const bounds = rooms.map((room, place) => new CountedBound(place, most, room));
     expect(group.firstChanging(bounds, except)).toBe(model.firstChanging(bounds, most, except));
     expect(bounds[0]?.looks).toBeLessThanOrEqual(model.looks);
-    let asked = 0;
-    // Steps rather than a slope, so that many share an instant.
-    const earliest = (place: number, amount: number): number => {
-      asked += 1;
-      return amount > 35 ? Infinity : Math.floor(amount / (3 + place));
-    };
-    const found = group.earliest(bounds, earliest);
-    const cost = asked;
-    asked = 0;
-    expect(found).toBe(model.earliest(bounds, earliest));
-    expect(cost).toBeLessThanOrEqual(asked);
+    const ofModel = rooms.map((room, place) => new CountedBound(place, most, room));
+    expect(group.earliest(bounds)).toBe(model.earliest(ofModel));
+    bounds.forEach((bound, place) => expect(bound.asked).toBeLessThanOrEqual(ofModel[place]?.asked ?? 0));
   }
 
   checkSlots(): void {
-    const found: Waiter[] = [];
-    this.group.collect(found);
-    expect(found).toEqual(this.model.live);
+    expect(this.group.toArray()).toEqual(this.model.live);
     for (const waiter of this.model.live) expect(this.group.at(waiter.ask.slot)).toBe(waiter);
     for (const { roots, then } of this.handedOut) {
       const still: Waiter[] = [];
@@ -283,7 +278,7 @@ describe('a group, against a plain list', () => {
       else if (waiter.ask.slot % 2 === 0) pair.mark(waiter, 0);
     }
     // What stood out in each subtree has gone: as good as a line that never had it.
-    const most = [new CountedBounds(0, 29, 2), new CountedBounds(1, MOST, 0)];
+    const most = [new CountedBound(0, 29, 2), new CountedBound(1, MOST, 0)];
     for (const waiter of [...pair.model.live]) pair.mark(waiter, 1);
     expect(pair.group.firstChanging(most, new Set())).toBeNull();
     expect(most[0]?.looks).toBe(1);
