@@ -7,9 +7,9 @@ const METHODS = ['inUse', 'fits', 'tryTake', 'give', 'earliestFit'] as const;
 const known = new WeakSet<object>();
 
 /** @throws TypeError that names what is missing, and what to do about it. */
-export function assertAccount(asked: Account<never> | undefined): asserts asked is Account<never> {
-  if (typeof asked !== 'object' || (asked as object | null) === null) {
-    throw new TypeError(`a demand names accounts, alone or in a list with their amounts, not ${String(asked as unknown)}`);
+export function assertAccount(asked: unknown): asserts asked is Account<never> {
+  if (typeof asked !== 'object' || asked === null) {
+    throw new TypeError(`a demand names accounts, alone or in a list with their amounts, not ${String(asked)}`);
   }
   if (known.has(asked)) return;
   const account: Partial<AnyAccount> = asked;
