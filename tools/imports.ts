@@ -18,7 +18,7 @@ const LAYERS: readonly (readonly [layer: string, files: RegExp])[] = [
 
 /** These stand on the public surface: outside their own folder they see src/index.ts, and testing each entry's index.ts. */
 const ON_PUBLIC_SURFACE: readonly (readonly [folder: RegExp, sees: RegExp])[] = [
-  [/^src\/(?:bulkhead|llm|database|cluster|observe)\//, /^src\/index\.ts$/],
+  [/^src\/(?:bulkhead|llm|database|cluster|observe)\//, /^src\/(?:index|platform\/node)\.ts$/],
   [/^src\/testing\//, /^src\/(?:[a-z]+\/)?index\.ts$/],
 ];
 

@@ -14,3 +14,4 @@ export type { ClientOf, PgClient, PgPool } from './pg-types.js';
 export type { DatabaseOptions } from './connections.js';
 export { DatabaseWork, withDatabase, withDatabases, type DatabasePart, type ValuesOf } from './with-database.js';
 export { Databases, databases, type DefaultDatabaseOptions, type ProviderType } from './databases.js';
+export { TransactionProvider, transactionProvider } from './transaction-provider.js';

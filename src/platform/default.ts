@@ -18,6 +18,12 @@ export interface Context {
   runInAsyncScope<Self>(work: (this: Self) => void, self: Self): void;
 }
 
+/** A value that follows the asynchronous context of the work it was set for. */
+export interface ContextStorage<T> {
+  run<R>(value: T | undefined, work: () => R): R;
+  getStore(): T | undefined;
+}
+
 /** @throws Error always: there is no heap to read here. */
 export function defaultHeap(): HeapPort {
   throw new Error('this runtime shows no heap: give the MemoryGate a `heap` option to read it by');
@@ -26,4 +32,9 @@ export function defaultHeap(): HeapPort {
 /** No asynchronous context to keep. */
 export function currentContext(): Context | null {
   return null;
+}
+
+/** @throws Error always: no value follows a context here. */
+export function contextStorage<T>(): ContextStorage<T> {
+  throw new Error('this runtime keeps no asynchronous context: hand connections around, by a provider that does');
 }

@@ -1,12 +1,12 @@
 /** What the core asks of Node: the old space of the heap, a collection, and the asynchronous context. */
-import { AsyncResource } from 'node:async_hooks';
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { Session } from 'node:inspector';
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 import { resourceLimits } from 'node:worker_threads';
-import type { Context, HeapPort, HeapReading } from './default.js';
+import type { Context, ContextStorage, HeapPort, HeapReading } from './default.js';
 
-export type { Context, HeapPort, HeapReading } from './default.js';
+export type { Context, ContextStorage, HeapPort, HeapReading } from './default.js';
 
 const MIB = 1024 * 1024;
 /** A reading taken after a major collection counts for this long; then garbage counts as load again. */
@@ -89,4 +89,9 @@ function collectByInspector(): Promise<void> {
 /** The asynchronous context of the caller, to run a delivery in, whoever's release caused it. */
 export function currentContext(): Context | null {
   return new AsyncResource('rx-admission');
+}
+
+/** A value that follows the asynchronous context, however many promises and timers it goes through. */
+export function contextStorage<T>(): ContextStorage<T> {
+  return new AsyncLocalStorage<T | undefined>();
 }

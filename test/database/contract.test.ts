@@ -1,35 +1,33 @@
 /** Every shipped provider passes the contract on every Postgres that this machine has. */
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { sql } from 'drizzle-orm';
-import { countingProvider, drizzleProvider, pgProvider } from 'rx-admission/database';
+import { CompiledQuery, Kysely, PostgresDialect } from 'kysely';
+import { countingProvider, drizzleProvider, pgProvider, transactionProvider } from 'rx-admission/database';
 import { databaseProviderContract, type DatabaseContractOptions, type DatabaseSubject } from 'rx-admission/testing';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { kindsOfPostgres, startPostgres, type Postgres } from '../postgres/postgres.js';
-import { BOUND, pooled } from './tables.js';
+import { BOUND, pooled, use } from './tables.js';
 
 type Make = (postgres: Postgres) => Promise<DatabaseSubject<unknown>>;
 
 const PROVIDERS: Readonly<Record<string, readonly [Make, DatabaseContractOptions?]>> = {
-  pg: [
-    (postgres) =>
-      pooled(postgres, {
-        provider: (pool) => pgProvider({ ...BOUND, pool }),
-        run: (client, statement) => client.query(statement),
-      }) as Promise<DatabaseSubject<unknown>>,
-  ],
+  pg: [pooled((pool) => use(pgProvider({ ...BOUND, pool }), (client, statement) => client.query(statement)))],
   drizzle: [
-    (postgres) =>
-      pooled(postgres, {
-        provider: (pool) => drizzleProvider({ ...BOUND, pool, drizzle: (client) => drizzle(client) }),
-        run: (db, statement) => db.execute(sql.raw(statement)),
-      }) as Promise<DatabaseSubject<unknown>>,
+    pooled((pool) =>
+      use(drizzleProvider({ ...BOUND, pool, drizzle: (client) => drizzle(client) }), (db, statement) =>
+        db.execute(sql.raw(statement)),
+      ),
+    ),
+  ],
+  'kysely on the host’s pool': [
+    pooled((pool) => {
+      const provider = transactionProvider({ ...BOUND, pool });
+      const db = new Kysely<object>({ dialect: new PostgresDialect({ pool: provider.pool }) });
+      return use(provider, (_client, statement) => db.executeQuery(CompiledQuery.raw(statement)));
+    }),
   ],
   counting: [
-    (postgres) =>
-      pooled(postgres, {
-        provider: () => countingProvider(BOUND),
-        run: (_nothing, statement, pool) => pool.query(statement),
-      }) as Promise<DatabaseSubject<unknown>>,
+    pooled((pool) => use(countingProvider(BOUND), (_nothing, statement) => pool.query(statement))),
     { holds: 'nothing' },
   ],
 };

@@ -37,25 +37,30 @@ export async function tableOn(postgres: Postgres): Promise<Table> {
   };
 }
 
-/** How to use what a provider over `pg.Pool` hands out. */
-export interface Uses<T> {
-  readonly provider: (pool: Pool) => DatabaseProvider<T>;
-  /** Runs a statement on what work was given, or on the host's own stack. */
-  readonly run: (value: T, sql: string, pool: Pool) => PromiseLike<unknown>;
+/** A provider, and how work runs a statement: on what it was given, or by the host's own stack. */
+export interface Use<T> {
+  readonly provider: DatabaseProvider<T>;
+  readonly run: (value: T, statement: string) => PromiseLike<unknown>;
 }
 
-export async function pooled<T>(postgres: Postgres, { provider, run }: Uses<T>): Promise<DatabaseSubject<T>> {
-  const table = await tableOn(postgres);
-  const pool = poolOf(table.url);
-  return {
-    ...table.sides,
-    provider: provider(pool),
-    out: () => pool.totalCount - pool.idleCount,
-    write: (value, row) => run(value, table.insert(row), pool),
-    linger: (value) => run(value, LINGER, pool),
-    dispose: () => pool.end(),
+export const use = <T>(provider: DatabaseProvider<T>, run: Use<T>['run']): Use<T> => ({ provider, run });
+
+/** A subject of a provider over `pg.Pool`. */
+export const pooled =
+  <T>(useOf: (pool: Pool) => Use<T>) =>
+  async (postgres: Postgres): Promise<DatabaseSubject<unknown>> => {
+    const table = await tableOn(postgres);
+    const pool = poolOf(table.url);
+    const { provider, run } = useOf(pool);
+    return {
+      ...table.sides,
+      provider,
+      out: () => pool.totalCount - pool.idleCount,
+      write: (value, row) => run(value as T, table.insert(row)),
+      linger: (value) => run(value as T, LINGER),
+      dispose: () => pool.end(),
+    };
   };
-}
 
 export function poolOf(connectionString: string, max = 4): Pool {
   const pool = new Pool({ connectionString, max });

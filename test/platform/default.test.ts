@@ -1,6 +1,6 @@
 /** A runtime that shows no heap and keeps no context: browsers and the like. */
 import { describe, expect, it } from 'vitest';
-import { currentContext, defaultHeap } from '../../src/platform/default.js';
+import { contextStorage, currentContext, defaultHeap } from '../../src/platform/default.js';
 
 describe('a runtime without Node', () => {
   it('has no heap to read, and says which option gives one', () => {
@@ -11,5 +11,6 @@ describe('a runtime without Node', () => {
 
   it('has no context to keep', () => {
     expect(currentContext()).toBeNull();
+    expect(() => contextStorage()).toThrow('this runtime keeps no asynchronous context');
   });
 });
