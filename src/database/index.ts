@@ -15,3 +15,9 @@ export type { DatabaseOptions } from './connections.js';
 export { DatabaseWork, withDatabase, withDatabases, type DatabasePart, type ValuesOf } from './with-database.js';
 export { Databases, databases, type DefaultDatabaseOptions, type ProviderType } from './databases.js';
 export { TransactionProvider, transactionProvider } from './transaction-provider.js';
+export {
+  MikroOrmProvider,
+  mikroOrmProvider,
+  type MikroEntityManager,
+  type MikroOrmProviderOptions,
+} from './mikro-orm-provider.js';

@@ -1,7 +1,7 @@
 /** One client of a `pg` pool as a held connection. */
 import type { Condition, HeldConnection } from './held-connection.js';
 import { severPg } from './pg-cancel.js';
-import type { PgClient, PgInternals } from './pg-types.js';
+import type { PgInternals, PgSession } from './pg-types.js';
 
 /** The session's own default, which holds outside of transactions too. */
 const READ_ONLY = 'default_transaction_read_only';
@@ -11,14 +11,18 @@ export class PgConnection<T> implements HeldConnection<T> {
   /** What the pool gave the setting as; null where it was left alone. */
   #readOnlyBefore: string | null = null;
   #cancelled: Promise<void> | null = null;
+  readonly #hand: (condition: Condition) => void;
   readonly #severed = (): void => {
     this.severed = true;
   };
 
+  /** @param release hands it back to its pool, which destroys what is broken */
   constructor(
-    readonly client: PgClient,
+    readonly client: PgSession,
     readonly value: T,
+    release: (condition: Condition) => void,
   ) {
+    this.#hand = release;
     // A client that is out has no listener of its pool's, and an `error` that nobody hears ends the process.
     client.on('error', this.#severed);
     client.on('end', this.#severed);
@@ -30,6 +34,12 @@ export class PgConnection<T> implements HeldConnection<T> {
     this.#readOnlyBefore = before?.rows[0]?.[READ_ONLY] ?? 'off';
   }
 
+  /** `I`dle, in a `T`ransaction, or in one that has failed (`E`); null while a statement runs, and where `pg` cannot tell. */
+  protected get status(): string | null {
+    const client = this.client as PgInternals;
+    return client.readyForQuery === true ? (client.getTransactionStatus?.() ?? null) : null;
+  }
+
   begin(): PromiseLike<unknown> {
     return this.client.query('BEGIN');
   }
@@ -37,9 +47,7 @@ export class PgConnection<T> implements HeldConnection<T> {
   async commit(): Promise<void> {
     const { command } = (await this.client.query('COMMIT')) as { readonly command?: string };
     // The server answers so, and without an error, where a statement of the transaction has failed.
-    if (command === 'ROLLBACK') {
-      throw new Error('nothing was committed: a statement of this transaction had failed, so the server rolled it back');
-    }
+    if (command === 'ROLLBACK') throw nothingCommitted();
   }
 
   rollback(): PromiseLike<unknown> {
@@ -47,10 +55,8 @@ export class PgConnection<T> implements HeldConnection<T> {
   }
 
   async restore(): Promise<void> {
-    const client = this.client as PgInternals;
-    const isIdle = client.readyForQuery === true && client.getTransactionStatus?.() === 'I';
     const statements: string[] = [];
-    if (!isIdle) statements.push('ROLLBACK');
+    if (this.status !== 'I') statements.push('ROLLBACK');
     if (this.#readOnlyBefore !== null) statements.push(`SET ${READ_ONLY} = ${this.#readOnlyBefore}`);
     if (statements.length > 0) await this.client.query(statements.join('; '));
   }
@@ -73,11 +79,14 @@ export class PgConnection<T> implements HeldConnection<T> {
   #release(condition: Condition): void {
     const { client } = this;
     // First the pool's listener, then ours away: an error in between is never unheard.
-    client.release(condition === 'broken');
+    this.#hand(condition);
     client.removeListener('error', this.#severed);
     client.removeListener('end', this.#severed);
   }
 }
+
+export const nothingCommitted = (): Error =>
+  new Error('nothing was committed: a statement of this transaction had failed, so the server rolled it back');
 
 interface Shown {
   readonly rows: readonly Readonly<Record<string, string>>[];

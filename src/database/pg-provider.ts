@@ -1,5 +1,5 @@
 /** The provider over a pool of `pg`: one checked-out client for each permit. */
-import type { HeldConnection } from './held-connection.js';
+import type { Condition, HeldConnection } from './held-connection.js';
 import { HoldingProvider, type HoldingProviderOptions } from './holding-provider.js';
 import { PgConnection } from './pg-connection.js';
 import type { ClientOf, PgClient, PgPool } from './pg-types.js';
@@ -22,8 +22,11 @@ export class PgProvider<T> extends HoldingProvider<T> {
 
   protected async open({ readOnly }: { readonly readOnly: boolean }): Promise<HeldConnection<T>> {
     const client = await this.#pool.connect();
+    const release = (condition: Condition): void => {
+      client.release(condition === 'broken');
+    };
     try {
-      const connection = new PgConnection(client, this.#bind(client));
+      const connection = new PgConnection(client, this.#bind(client), release);
       if (readOnly) await connection.refuseWrites();
       return connection;
     } catch (error) {

@@ -1,12 +1,16 @@
 /** The parts of `pg` that the providers use, so that nothing here loads it. */
 
-/** A client of `pg`, checked out of a pool. */
-export interface PgClient {
+/** A client of `pg`, whoever's pool it is from. */
+export interface PgSession {
   query(text: string): PromiseLike<unknown>;
-  /** With `true` the pool destroys it. */
-  release(destroy?: boolean): void;
   on(event: 'error' | 'end', listener: (error?: Error) => void): unknown;
   removeListener(event: 'error' | 'end', listener: (error?: Error) => void): unknown;
+}
+
+/** A client of `pg`, checked out of a pool of `pg`. */
+export interface PgClient extends PgSession {
+  /** With `true` the pool destroys it. */
+  release(destroy?: boolean): void;
 }
 
 /** A pool of `pg`. Its clients are whatever it says they are. */

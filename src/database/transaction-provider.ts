@@ -82,7 +82,9 @@ class JobConnection<T> extends PgConnection<T> {
     job: JobClient,
     readonly context: DatabaseContext,
   ) {
-    super(client, job.client as T);
+    super(client, job.client as T, (condition) => {
+      client.release(condition === 'broken');
+    });
     this.#job = job;
   }
 

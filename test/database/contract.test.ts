@@ -6,6 +6,7 @@ import { countingProvider, drizzleProvider, pgProvider, transactionProvider } fr
 import { databaseProviderContract, type DatabaseContractOptions, type DatabaseSubject } from 'rx-admission/testing';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { kindsOfPostgres, startPostgres, type Postgres } from '../postgres/postgres.js';
+import { mikroSubject } from './mikro.js';
 import { BOUND, pooled, use } from './tables.js';
 
 type Make = (postgres: Postgres) => Promise<DatabaseSubject<unknown>>;
@@ -26,6 +27,7 @@ const PROVIDERS: Readonly<Record<string, readonly [Make, DatabaseContractOptions
       return use(provider, (_client, statement) => db.executeQuery(CompiledQuery.raw(statement)));
     }),
   ],
+  mikroorm: [mikroSubject],
   counting: [
     pooled((pool) => use(countingProvider(BOUND), (_nothing, statement) => pool.query(statement))),
     { holds: 'nothing' },

@@ -174,7 +174,7 @@ describe('the bound pool', () => {
             reject(error instanceof Error ? error : new Error('no client'));
             return;
           }
-          client.query('SELECT 1 AS one', (failure: unknown, result: { rows: unknown[] } | undefined) => {
+          client.query('SELECT 1 AS one', (failure: Error | undefined, result: { rows: unknown[] } | undefined) => {
             done();
             if (failure) reject(failure);
             else resolve(result?.rows);
