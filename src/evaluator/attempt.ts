@@ -34,7 +34,8 @@ export function reservedOn(head: Waiter | null, key: Identity): readonly unknown
   if (head === null) return NOTHING;
   const { entries } = head.ask.demand;
   let reserved: readonly unknown[] = NOTHING;
-  for (const entry of entries) {
+  for (let n = 0; n < entries.length; n += 1) {
+    const entry = entries[n] as DemandEntry;
     if (entry.key === key) reserved = reserved.length === 0 ? entry.amounts : [...reserved, ...entry.amounts];
   }
   return reserved;
@@ -85,7 +86,9 @@ function shortfalls(waiter: Waiter, head: Waiter | null, turn: Turn): Verdict | 
   let marked = waiter;
   let deadline: number | null = -Infinity;
   let short = false;
-  for (const { account, key, amounts } of waiter.ask.demand.entries) {
+  const { entries } = waiter.ask.demand;
+  for (let n = 0; n < entries.length; n += 1) {
+    const { account, key, amounts } = entries[n] as DemandEntry;
     const reserved = reservedOn(head, key);
     try {
       if (account.fits(amounts, reserved, at)) continue;
@@ -105,14 +108,11 @@ function take(waiter: Waiter, head: Waiter | null, turn: Turn): Verdict {
   const { at } = turn;
   const { ask } = waiter;
   const { entries } = ask.demand;
-  let taken = 0;
-  for (const { account, key, amounts } of entries) {
+  for (let taken = 0; taken < entries.length; taken += 1) {
+    const { account, key, amounts } = entries[taken] as DemandEntry;
     const reserved = reservedOn(head, key);
     try {
-      if (account.tryTake(amounts, reserved, at, ask)) {
-        taken += 1;
-        continue;
-      }
+      if (account.tryTake(amounts, reserved, at, ask)) continue;
       // Asked before the others are given back: what they hold may be what this one is short of.
       const deadline = earliestFit(account, amounts, reserved, at);
       compensate(entries.slice(0, taken), at, ask);

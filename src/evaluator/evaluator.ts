@@ -1,5 +1,5 @@
 /** The evaluator: changes, deadlines and heap readings merged into one observable, folded over the queue state. */
-import { EMPTY, map, merge, scan, Subject, switchAll, type Observable } from 'rxjs';
+import { EMPTY, map, merge, Observable, scan, Subject, switchAll, type Observer } from 'rxjs';
 import type { Alarm, Alarms } from '../clock.js';
 import { evaluate, nobodyWaits, type Change, type Decision, type LineState } from './evaluate.js';
 import { oneAtATime } from './inbox.js';
@@ -9,7 +9,8 @@ import { Turn, type Books } from './turn.js';
 export class Evaluator {
   /** What every change decided, in order. */
   readonly decisions$: Observable<Decision>;
-  readonly #changes = new Subject<Change>();
+  /** Where changes enter; a plain observable, because a Subject would walk a list of one at each. */
+  #changes!: Observer<Change>;
   readonly #deadlines = new Subject<Change>();
   readonly #readings = new Subject<Observable<void>>();
   readonly #alarms: Alarms;
@@ -25,7 +26,10 @@ export class Evaluator {
       map((): Change => ({ type: 'look', at: now() })),
     );
     const start: Decision = { state: nobodyWaits(), turn: new Turn(books, 0) };
-    this.decisions$ = merge(this.#changes, this.#deadlines, readings$).pipe(
+    const changes$ = new Observable<Change>((changes) => {
+      this.#changes = changes;
+    });
+    this.decisions$ = merge(changes$, this.#deadlines, readings$).pipe(
       oneAtATime(decided),
       scan(({ state }, change) => {
         enterFold();

@@ -18,6 +18,8 @@ const MASK = WIDTH - 1;
 /** Invariant: the extremes are those of the live waiters below; nothing is live where `live` is 0. */
 class Node {
   live = 0;
+  /** No live slot stands before this one: in a line most leave from the front. */
+  from = 0;
   readonly slots: (Node | Waiter | null)[] = [];
   readonly least: number[] = [];
   readonly greatest: number[] = [];
@@ -29,6 +31,7 @@ class Node {
   copy(owner: object): Node {
     const node = new Node(owner);
     node.live = this.live;
+    node.from = this.from;
     for (const slot of this.slots) node.slots.push(slot);
     for (const amount of this.least) node.least.push(amount);
     for (const amount of this.greatest) node.greatest.push(amount);
@@ -61,8 +64,6 @@ export class Group {
   /** Levels of nodes below the root. */
   #height = 0;
   #next = 0;
-  /** No live waiter stands in a slot before this one. */
-  #front = 0;
 
   constructor(readonly accounts: readonly AnyAccount[]) {
     this.bounds = accounts.map((account, place) => new AccountBound(account, place));
@@ -100,12 +101,11 @@ export class Group {
     if (this.#root === null) return;
     this.#root = this.#write(this.#root, this.#height, ask.slot, null, owner);
     this.size -= 1;
-    if (ask.slot === this.#front) this.#front += 1;
   }
 
   /** The one that arrived first. */
   first(): Waiter | null {
-    return this.size === 0 || this.#root === null ? null : this.#firstFrom(this.#root, this.#height, true);
+    return this.size === 0 || this.#root === null ? null : firstFrom(this.#root, this.#height);
   }
 
   /** The first, in arrival order and not among `except`, for whom an attempt would change something. */
@@ -141,7 +141,6 @@ export class Group {
     this.#root = null;
     this.#height = 0;
     this.#next = 0;
-    this.#front = 0;
   }
 
   /** One level more; or, when most slots are empty by now, the same waiters in fresh slots. */
@@ -172,6 +171,7 @@ export class Group {
     const index = (waiter.ask.slot >> (BITS * level)) & MASK;
     // Where a node was emptied and forgotten, its successor starts in the middle.
     while (node.slots.length < index) node.slots.push(null);
+    if (node.live === 0) node.from = index;
     node.slots[index] = level === 0 ? waiter : this.#insert(slotAt(node, index) as Node | null, level - 1, waiter, owner);
     node.live += 1;
     const alone = node.live === 1;
@@ -198,7 +198,9 @@ export class Group {
     }
     node.slots[index] = after;
     if (waiter === null) node.live -= 1;
-    if (node.live > 0) for (let place = 0; place < this.accounts.length; place += 1) this.#mend(node, level, place);
+    if (node.live === 0) return node;
+    while (slotAt(node, node.from) === null) node.from += 1;
+    for (let place = 0; place < this.accounts.length; place += 1) this.#mend(node, level, place);
     return node;
   }
 
@@ -207,7 +209,9 @@ export class Group {
     let least = Infinity;
     let greatest = -Infinity;
     let unmarked = -Infinity;
-    for (const slot of node.slots) {
+    const { slots } = node;
+    for (let index = node.from; index < slots.length; index += 1) {
+      const slot = slots[index] ?? null;
       if (slot === null) continue;
       if (level === 0) {
         const amount = weightOf(slot as Waiter, place);
@@ -233,26 +237,11 @@ export class Group {
     return markOn(waiter.marks, this.accounts[place]) === null ? weightOf(waiter, place) : -Infinity;
   }
 
-  #firstFrom(node: Node, level: number, along: boolean): Waiter | null {
-    // Along the edge of `front` nothing lives to the left of it.
-    const start = along ? (this.#front >> (BITS * level)) & MASK : 0;
-    for (let index = start; index < node.slots.length; index += 1) {
-      const slot = slotAt(node, index);
-      if (slot === null) continue;
-      if (level > 0) {
-        const first = this.#firstFrom(slot as Node, level - 1, along && index === start);
-        if (first !== null) return first;
-        continue;
-      }
-      this.#front = (slot as Waiter).ask.slot;
-      return slot as Waiter;
-    }
-    return null;
-  }
-
   #firstChanging(node: Node, level: number, bounds: readonly Bound[], except: ReadonlySet<Asking> | null): Waiter | null {
     if (!mayChange(node.least, node.greatest, node.unmarked, bounds)) return null;
-    for (const slot of node.slots) {
+    const { slots } = node;
+    for (let index = node.from; index < slots.length; index += 1) {
+      const slot = slots[index] ?? null;
       if (slot === null) continue;
       if (level > 0) {
         const first = this.#firstChanging(slot as Node, level - 1, bounds, except);
@@ -275,7 +264,9 @@ export class Group {
   #earliest(node: Node, level: number, bounds: readonly Bound[], best: number): number {
     if (latest(node.least, bounds) >= best) return best;
     let found = best;
-    for (const slot of node.slots) {
+    const { slots } = node;
+    for (let index = node.from; index < slots.length; index += 1) {
+      const slot = slots[index] ?? null;
       if (slot === null) continue;
       const instant =
         level === 0
@@ -285,6 +276,13 @@ export class Group {
     }
     return found;
   }
+}
+
+/** The one that arrived first; where a node stands, somebody lives. */
+function firstFrom(root: Node, height: number): Waiter | null {
+  let node = root;
+  for (let level = height; level > 0; level -= 1) node = slotAt(node, node.from) as Node;
+  return slotAt(node, node.from) as Waiter | null;
 }
 
 /** Whether somebody below is refused, newly short, or may fit. */

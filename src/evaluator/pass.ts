@@ -93,7 +93,8 @@ function visitFollowers(line: Line, head: Waiter, turn: Turn): 'one' | 'nobody' 
   let next = 0;
   for (;;) {
     let first: Waiter | null = odd[next] ?? null;
-    for (const group of line.groups) {
+    for (let n = 0; n < line.groups.length; n += 1) {
+      const group = line.groups[n] as Group;
       if (group.size === 0) continue;
       renew(group, line, head, turn);
       const changing = group.firstChanging(group.bounds, told);

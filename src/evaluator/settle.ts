@@ -42,7 +42,8 @@ export function giveBack(ask: Asking, verb: Verb, outcome: Outcome, turn: Turn):
       failures = [error];
     }
   }
-  for (const entry of entries) {
+  for (let n = 0; n < entries.length; n += 1) {
+    const entry = entries[n] as DemandEntry;
     if (verb === 'release' && entry.account.replenishment === 'time') continue;
     try {
       giveEntry(entry, ask, turn);
@@ -73,7 +74,7 @@ function giveEntry(entry: DemandEntry, ask: Asking, turn: Turn): void {
 /** Base methods that learn nothing are told as well: telling them is free, guessing who learns is not. */
 function teach(entries: readonly DemandEntry[], outcome: 'success' | Pressure, at: number): void {
   if (outcome === 'success') {
-    for (const { account } of entries) account.onSuccess?.(at);
+    for (let n = 0; n < entries.length; n += 1) entries[n]?.account.onSuccess?.(at);
     return;
   }
   const about = outcome.account ?? onlyLearner(entries);
