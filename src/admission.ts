@@ -12,18 +12,19 @@ import {
 import type { HttpGate } from './accounts/counting-gate.js';
 import type { MemoryGate } from './accounts/memory-gate.js';
 import { nonNegative } from './accounts/validation.js';
-import { admitFrom, type Admit, type AdmitOptions, type DemandOf, type Ending } from './admit.js';
+import { admitFrom, type Admit, type AdmitOptions, type DemandOf } from './admit.js';
 import { monotonicScheduler } from './clock.js';
 import type { Demand } from './demand.js';
-import { AskFor, type AskOptions, type Consumer } from './ask.js';
+import { AskFor, type AskOptions } from './ask.js';
 import { Desk } from './desk.js';
 import { drainDesk, type DrainOptions, type DrainReport } from './drain.js';
 import { eachOf, type EachOptions, type Pullable } from './each.js';
 import { handedOut, type QueueState } from './evaluator/evaluate.js';
-import type { Outcome } from './evaluator/settle.js';
 import type { AdmissionEvent } from './events.js';
 import type { Grant } from './grant.js';
+import { assertOptions } from './options.js';
 import { statusOf, type AdmissionStatus } from './status.js';
+import { assertWork, runWork, type RunOptions, type Work } from './work.js';
 
 export interface AdmissionOptions {
   readonly name?: string | undefined;
@@ -39,15 +40,10 @@ export interface AdmissionOptions {
   readonly overflow?: 'reject' | 'drop-oldest' | undefined;
 }
 
-/** Options of `run`: those of one ask, and what its end tells the accounts. */
-export interface RunOptions extends AskOptions {
-  readonly outcome?: ((ending: Ending) => Outcome) | undefined;
-}
-
 /**
  * An admission that has started.
  *
- * @throws RangeError when an option is out of bounds.
+ * @throws RangeError when an option is out of bounds; TypeError when there is no such option.
  *
  * @example
  * ```ts
@@ -61,9 +57,10 @@ export function createAdmission(options: AdmissionOptions = {}): Admission {
   return admission;
 }
 
+/** The ways in are bound: any of them can be taken out of the admission by destructuring. */
 export class Admission {
   readonly name: string;
-  /** The operator, bound: it can be taken out of the admission by destructuring. */
+  /** The operator. */
   readonly admit: Admit;
   /** Every transition of every job on every account, in order. */
   readonly events$: Observable<AdmissionEvent>;
@@ -75,6 +72,7 @@ export class Admission {
   #started = false;
 
   constructor(options: AdmissionOptions = {}) {
+    assertOptions('createAdmission', options);
     const { memory = false, http, scheduler = monotonicScheduler, maxWaiters = Infinity, overflow = 'reject' } = options;
     if (maxWaiters !== Infinity) nonNegative('maxWaiters', maxWaiters);
     if (!['reject', 'drop-oldest'].includes(overflow)) {
@@ -129,13 +127,15 @@ export class Admission {
    * admission.defer(demand([gpt, 900]), (grant) => chat(prompt, grant.signal)).pipe(retry({ count: 3, delay: 1_000 }));
    * ```
    */
-  defer<O extends ObservableInput<unknown>, R extends ObservableInput<unknown> = ObservableInput<never>>(
+  readonly defer = <O extends ObservableInput<unknown>, R extends ObservableInput<unknown> = ObservableInput<never>>(
     demand: Demand | (() => Demand),
     factory: (grant: Grant) => O,
     options?: AdmitOptions<undefined, R>,
-  ): Observable<ObservedValueOf<O> | ObservedValueOf<R>> {
+  ): Observable<ObservedValueOf<O> | ObservedValueOf<R>> => {
+    assertWork('defer', factory);
+    assertOptions('defer', options);
     return of(undefined).pipe(this.admit(demand, (_nothing: undefined, grant) => factory(grant), options));
-  }
+  };
 
   /**
    * Code without streams: the grant is released when the result settles, and rolled back when `work` throws at once.
@@ -145,44 +145,8 @@ export class Admission {
    * const rows = await admission.run(demand(db), () => pool.query(sql));
    * ```
    */
-  run<T>(demand: Demand, work: (grant: Grant) => T | PromiseLike<T>, options: RunOptions = {}): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      const end = (grant: Grant, ending: Ending): void => {
-        let outcome: Outcome = 'ignored';
-        try {
-          if (options.outcome) outcome = options.outcome(ending);
-          else if (ending.kind === 'C') outcome = 'success';
-        } finally {
-          grant.release(outcome);
-        }
-      };
-      this.#ask(demand, options, {
-        refused: reject,
-        granted: (grant) => {
-          let result: T | PromiseLike<T>;
-          try {
-            result = work(grant);
-          } catch (error) {
-            reject(error);
-            grant.rollback();
-            return;
-          }
-          Promise.resolve(result)
-            .then(
-              (value) => {
-                end(grant, { kind: 'C' });
-                resolve(value);
-              },
-              (error: unknown) => {
-                end(grant, { kind: 'E', error });
-                reject(error);
-              },
-            )
-            .catch(reject);
-        },
-      });
-    });
-  }
+  readonly run = <T>(demand: Demand, work: Work<T>, options?: RunOptions): Promise<T> =>
+    runWork(this.#desk, demand, work, options);
 
   /**
    * The grant itself, to settle by hand or by `using`.
@@ -192,20 +156,21 @@ export class Admission {
    * using grant = await admission.acquire(demand(pool), { maxWait: 5_000 });
    * ```
    */
-  acquire(demand: Demand, options: AskOptions = {}): Promise<Grant> {
-    return new Promise((resolve, reject) => {
-      this.#ask(demand, options, { granted: resolve, refused: reject });
+  readonly acquire = (demand: Demand, options: AskOptions = {}): Promise<Grant> =>
+    new Promise((granted, refused) => {
+      assertOptions('acquire', options);
+      this.#desk.ask(new AskFor(this.#desk, demand, options, { granted, refused }));
     });
-  }
 
   /**
    * The grant if it can be had at once beside what the head reserves, else null; it never waits and never passes the head.
    *
    * @throws AdmissionError when the demand is refused for good or for now, or admission has stopped.
    */
-  tryAcquire(demand: Demand, { job }: Pick<AskOptions, 'job'> = {}): Grant | null {
-    return this.#desk.tryAsk(demand, job);
-  }
+  readonly tryAcquire = (demand: Demand, options: Pick<AskOptions, 'job'> = {}): Grant | null => {
+    assertOptions('tryAcquire', options);
+    return this.#desk.tryAsk(demand, options.job);
+  };
 
   /**
    * Pulls from an iterable, an async iterable or a `ReadableStream` only while fewer than `prefetch` of its items wait.
@@ -217,14 +182,16 @@ export class Admission {
    * admission.each(rows, (row) => demand([gpt, row.tokens]), (row) => summarize(row)).subscribe(save);
    * ```
    */
-  each<T, O extends ObservableInput<unknown>, R extends ObservableInput<unknown> = ObservableInput<never>>(
+  readonly each = <T, O extends ObservableInput<unknown>, R extends ObservableInput<unknown> = ObservableInput<never>>(
     source: Pullable<T>,
     demand: DemandOf<T>,
     project: (item: T, grant: Grant, index: number) => O,
     options?: EachOptions<T, R>,
-  ): Observable<ObservedValueOf<O> | ObservedValueOf<R>> {
+  ): Observable<ObservedValueOf<O> | ObservedValueOf<R>> => {
+    assertWork('each', project);
+    assertOptions('each', options);
     return eachOf(this.#desk, source, demand, project, options);
-  }
+  };
 
   /** Who waits for what and until when, who holds what and since when, and every account that is named. */
   status(): AdmissionStatus {
@@ -243,10 +210,6 @@ export class Admission {
    */
   drain(options?: DrainOptions): Promise<DrainReport> {
     return drainDesk(this.#desk, options);
-  }
-
-  #ask(demand: Demand, options: AskOptions, consumer: Consumer): void {
-    this.#desk.ask(new AskFor(this.#desk, demand, options, consumer));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

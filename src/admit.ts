@@ -7,7 +7,9 @@ import type { Desk } from './desk.js';
 import type { Outcome } from './evaluator/settle.js';
 import type { Grant } from './grant.js';
 import { isPromiseLike } from './inner.js';
+import { assertOptions } from './options.js';
 import { Run } from './run.js';
+import { assertWork } from './work.js';
 
 /** How an inner observable ended by itself. */
 export type Ending = { readonly kind: 'C' } | { readonly kind: 'E'; readonly error: unknown };
@@ -82,7 +84,13 @@ export function admitFrom(desk: Desk): Admit {
     projectOrOptions?: Project<T> | Options<T>,
     options?: Options<T>,
   ): OperatorFunction<T, unknown> => {
-    if (typeof projectOrOptions === 'function') return operator(desk, demand, projectOrOptions, options ?? {});
+    if (typeof projectOrOptions === 'function') {
+      assertOptions('admit', options);
+      return operator(desk, demand, projectOrOptions, options ?? {});
+    }
+    // A second argument that is meant as the work, such as a promise, is told so.
+    if (isPromiseLike(projectOrOptions) || options !== undefined) assertWork('admit', projectOrOptions);
+    assertOptions('admit', projectOrOptions);
     const demandOfCall: DemandOf<T> = (call, index) => {
       // Before it asks: what has started already gains nothing by waiting.
       assertCall(call);

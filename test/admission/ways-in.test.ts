@@ -306,6 +306,18 @@ describe('destructuring', () => {
     of('a').pipe(admit(Demand.empty, (item) => of(item))).subscribe((value) => values.push(value));
     expect(values).toEqual(['a']);
   });
+
+  it('leaves the others bound as well', async () => {
+    const { admission, slot } = scene(2);
+    const { defer: deferred, run, acquire, tryAcquire, each } = admission;
+    const values: unknown[] = [];
+    deferred(demand(slot), () => of('defer')).subscribe((value) => values.push(value));
+    each(['each'], demand(slot), (item) => of(item)).subscribe((value) => values.push(value));
+    values.push(await run(demand(slot), () => 'run'));
+    (await acquire(demand(slot))).release();
+    tryAcquire(demand(slot))?.release();
+    expect([values, slot.inUse()]).toEqual([['defer', 'each', 'run'], 0]);
+  });
 });
 
 describe('one line for all', () => {
