@@ -30,16 +30,20 @@ const CAPITALS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'.split('');
 export class Letters {
   readonly #named: [letter: string, value: unknown][];
   readonly #invented: [letter: string, value: unknown][] = [];
+  /** Without a values map, a letter stands for itself. */
+  readonly #plain: boolean;
 
-  constructor(values: Readonly<Record<string, unknown>> = {}) {
-    this.#named = Object.entries(values);
+  constructor(values?: Readonly<Record<string, unknown>>) {
+    this.#named = Object.entries(values ?? {});
+    this.#plain = values === undefined;
   }
 
   of(value: unknown): string {
     for (const [letter, known] of [...this.#named, ...this.#invented]) if (same(known, value)) return letter;
-    if (typeof value === 'string' && /^[A-Za-z0-9]$/.test(value)) return value;
+    const itself = typeof value === 'string' && /^[A-Za-z0-9]$/.test(value) ? value : undefined;
+    if (itself !== undefined && this.#plain) return itself;
     const taken = new Set([...this.#named, ...this.#invented].map(([letter]) => letter));
-    const letter = CAPITALS.find((one) => !taken.has(one)) ?? '?';
+    const letter = [...(itself === undefined ? [] : [itself]), ...CAPITALS].find((one) => !taken.has(one)) ?? '?';
     this.#invented.push([letter, value]);
     return letter;
   }
@@ -80,41 +84,64 @@ function moments(symbols: readonly (readonly [at: number, symbol: string])[]): M
   return [...byInstant].map(([at, all]) => ({ at, symbols: all })).sort((a, b) => a.at - b.at);
 }
 
-/** Longer silences are written as a length of time, as RxJS reads them, instead of as dashes. */
-const LONGEST_DASHES = 24;
-
-/**
- * The lines as diagrams, one instant in one column of all of them. `frame` is how many ms one character lasts. Where a
- * group is wider than the time until the next instant, blanks keep the columns; RxJS has no notation for that case.
- */
-export function draw(lines: readonly (readonly Moment[])[], frame: number): string[] {
-  const instants = [...new Set(lines.flatMap((line) => line.map(({ at }) => at)))].sort((a, b) => a - b);
-  const drawn = lines.map((): string[] => []);
-  let now = 0;
-  instants.forEach((at, i) => {
-    const gap = silence(at - now, frame);
-    const cells = lines.map((line) => cell(line.find((moment) => moment.at === at)));
-    const width = Math.max(...cells.map((one) => one.length));
-    const room = ((instants[i + 1] ?? Infinity) - at) / frame;
-    cells.forEach((one, row) => {
-      drawn[row]?.push(gap, one.padEnd(width, room >= width ? '-' : ' '));
-    });
-    now = at + (room >= width ? width : 1) * frame;
-  });
-  return drawn.map((parts) => tidy(parts.join('')));
+/** Lines that were written, and the column in which each instant stands in all of them. */
+export interface Drawing {
+  readonly lines: readonly string[];
+  readonly columns: ReadonlyMap<number, number>;
 }
 
-const cell = (moment: Moment | undefined): string => {
-  if (moment === undefined) return '-';
-  const symbols = moment.symbols.join('');
-  return moment.symbols.length === 1 ? symbols : `(${symbols})`;
-};
+/**
+ * The lines as RxJS reads them: pasted as an expectation, a line says what it was drawn from. `frame` is how many ms one
+ * character lasts. A group takes as many frames as it has characters, so most columns agree by themselves; where a length
+ * of time stands for dashes, blanks, which RxJS skips, make them agree.
+ */
+export function draw(lines: readonly (readonly Moment[])[], frame: number): Drawing {
+  const instants = [...new Set(lines.flatMap((line) => line.map(({ at }) => at)))].sort((a, b) => a - b);
+  const columns = new Map<number, number>();
+  const pens = lines.map((line) => ({ line, text: '', now: 0 }));
+  for (const at of instants) {
+    const writing = pens.flatMap((pen) => {
+      const moment = pen.line.find((one) => one.at === at);
+      return moment === undefined ? [] : [{ pen, moment }];
+    });
+    for (const { pen } of writing) pen.text += silence(at - pen.now, frame);
+    const column = Math.max(...writing.map(({ pen }) => pen.text.length));
+    columns.set(at, column);
+    for (const { pen, moment } of writing) {
+      pen.text = pen.text.padEnd(column) + cell(moment);
+      pen.now = endOf(moment, frame);
+    }
+  }
+  return { lines: pens.map(({ text }) => text || '-'), columns };
+}
+
+/** Why no diagram says this line; null where one does. */
+export function unwritable(line: readonly Moment[], frame: number): string | null {
+  for (const [place, moment] of line.entries()) {
+    const next = line[place + 1];
+    if (next === undefined || next.at >= endOf(moment, frame)) continue;
+    const [what, at] = [next.symbols.join(' '), duration(next.at)];
+    if (moment.symbols.length === 1) {
+      return `${what} at ${at} lies inside the frame of ${cell(moment)} at ${duration(moment.at)}; choose a smaller frame`;
+    }
+    const frames = cell(moment).length;
+    return `${what} at ${at} lies inside the group at ${duration(moment.at)}, which takes ${frames} frames; space the scenario`;
+  }
+  return null;
+}
+
+/** As RxJS reads it: what follows comes no earlier. */
+const endOf = (moment: Moment, frame: number): number => moment.at + cell(moment).length * frame;
+
+function cell({ symbols }: Moment): string {
+  return symbols.length === 1 ? symbols.join('') : `(${symbols.join('')})`;
+}
+
+/** Longer silences are written as a length of time, as RxJS reads them, instead of as dashes. */
+const LONGEST_DASHES = 24;
 
 function silence(ms: number, frame: number): string {
   const frames = ms / frame;
   if (frames <= 0) return '';
   return Number.isInteger(frames) && frames <= LONGEST_DASHES ? '-'.repeat(frames) : ` ${duration(ms)} `;
 }
-
-// Nothing is meant by what follows the last symbol; an empty line keeps one dash, to be seen at all.
-const tidy = (line: string): string => line.replace(/[- ]+$/, '') || '-';

@@ -28,7 +28,7 @@ export class Expectations {
     if (next?.compare == null) throw new Error("expect with the test's own helpers, not with those of its scheduler");
     next.compared = true;
     const text = next.compare(actual, expected);
-    if (text !== null) this.#failures.push({ text, made: next.made });
+    if (text !== null) this.#failures.push({ text: `${this.#which(next)}${text}`, made: next.made });
   };
 
   expectObservable(scheduler: TestScheduler): RunHelpers['expectObservable'] {
@@ -82,6 +82,13 @@ export class Expectations {
     }
   }
 
+  /** Which of several it is, and where it was written. */
+  #which(expectation: Expectation): string {
+    if (this.#all.length === 1) return '';
+    const site = / \(?(?:.*[/\\])?([^/\\]+:\d+):\d+\)?$/.exec(callers(expectation.made)[0] ?? '')?.[1];
+    return `expectation ${this.#all.indexOf(expectation) + 1}${site === undefined ? '' : ` (${site})`}: `;
+  }
+
   #add(): Expectation {
     const expectation = { made: new Error('expected here'), compare: null, compared: false };
     this.#all.push(expectation);
@@ -91,10 +98,15 @@ export class Expectations {
 
 // The comparison runs long after the expectation was written down; the stack of the latter is the one to look at.
 function at(made: Error, error: Error): Error {
-  const frames = String(made.stack)
-    .split('\n')
-    .filter((line) => /^\s+at /.test(line));
-  // The first two are #add and the function around it. Where stacks are written differently, the error keeps its own.
-  if (frames.length > 2) error.stack = [`${error.name}: ${error.message}`, ...frames.slice(2)].join('\n');
+  const frames = callers(made);
+  // Where stacks are written differently, the error keeps its own.
+  if (frames.length > 0) error.stack = [`${error.name}: ${error.message}`, ...frames].join('\n');
   return error;
 }
+
+/** The frames of whoever wrote the expectation: the first two are #add and the function around it. */
+const callers = (made: Error): string[] =>
+  String(made.stack)
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .slice(2);

@@ -1,13 +1,14 @@
 /** The one failure of a marble test: what a diagram says and what happened, drawn under each other. */
 
-import { Letters, draw, notifications, subscription } from './diagram.js';
+import { Letters, draw, notifications, subscription, unwritable } from './diagram.js';
 import type { Moment, Recorded, Subscribed } from './diagram.js';
 import { same } from './same.js';
 import { duration, show } from './show.js';
 
 /**
  * Thrown by {@link admissionMarbles} when something happened that its diagram does not say. The message holds both as
- * diagrams on common columns, then one line for each instant at which they differ.
+ * diagrams on common columns, then one line for each instant at which they differ. What was got can be pasted as the
+ * expectation; where no diagram says it, since a group takes as many frames as it has characters, the message says so.
  *
  * ```text
  * the observable differs from its diagram
@@ -60,35 +61,38 @@ export function subscriptionsDiffer(
 type Pair = readonly [expected: readonly Moment[], got: readonly Moment[]];
 
 function picture(title: string, pairs: readonly Pair[], frame: number, notes: readonly string[]): string {
-  const drawn = draw(pairs.flat(), frame);
+  const { lines, columns } = draw(pairs.flat(), frame);
   const body = pairs.flatMap((pair, i) => {
-    const [expected = '-', got = '-'] = drawn.slice(2 * i, 2 * i + 2);
+    const [expected = '-', got = '-'] = lines.slice(2 * i, 2 * i + 2);
     if (same(...pair)) return [`  both      ${expected}`];
+    const differing = differences(pair);
+    const [first] = differing;
+    const why = unwritable(pair[1], frame);
     return [
       `  expected  ${expected}`,
       `  got       ${got}`,
-      `            ${pointer(expected, got)}`,
-      ...instants(pair),
+      `            ${' '.repeat(columns.get(first?.at ?? 0) ?? 0)}^`,
+      ...differing.map(({ at, wanted, happened }) => `  ${duration(at)}: expected ${wanted}, got ${happened}`),
+      ...(why === null ? [] : [`  got cannot be written as a diagram: ${why}`]),
     ];
   });
   const scale = frame === 1 ? '' : ` (1 frame = ${duration(frame)})`;
   return [`${title}${scale}`, '', ...body, ...notes.map((note) => `  ${note}`)].join('\n');
 }
 
-function pointer(expected: string, got: string): string {
-  let column = 0;
-  while (column < expected.length && expected[column] === got[column]) column++;
-  return `${' '.repeat(column)}^`;
+interface Difference {
+  readonly at: number;
+  readonly wanted: string;
+  readonly happened: string;
 }
 
-function instants([expected, got]: Pair): string[] {
+function differences([expected, got]: Pair): Difference[] {
   const all = [...new Set([...expected, ...got].map(({ at }) => at))].sort((a, b) => a - b);
   const what = (line: readonly Moment[], at: number): string =>
     line.find((moment) => moment.at === at)?.symbols.join(' ') ?? 'nothing';
-  return all.flatMap((at) => {
-    const [wanted, happened] = [what(expected, at), what(got, at)];
-    return wanted === happened ? [] : [`  ${duration(at)}: expected ${wanted}, got ${happened}`];
-  });
+  return all
+    .map((at) => ({ at, wanted: what(expected, at), happened: what(got, at) }))
+    .filter(({ wanted, happened }) => wanted !== happened);
 }
 
 const listed = (errors: readonly unknown[]): string => errors.map(show).join(', ') || 'none';

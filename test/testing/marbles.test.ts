@@ -1,5 +1,5 @@
 /** The published marble helper: five lines for a scenario, and a message that shows where it differs. */
-import { EMPTY, NEVER, catchError, merge, of } from 'rxjs';
+import { EMPTY, NEVER, catchError, map, merge, of, timer } from 'rxjs';
 import type { AdmissionError } from 'rx-admission';
 import {
   MarbleMismatch,
@@ -8,6 +8,7 @@ import {
   type AdmissionMarblesOptions,
 } from 'rx-admission/testing';
 import { describe, expect, it } from 'vitest';
+import { Random } from '../../src/testing/random.js';
 
 const failure = (body: (marbles: AdmissionMarbles) => void, options: AdmissionMarblesOptions = {}): Error => {
   try {
@@ -366,6 +367,25 @@ describe('a MarbleMismatch', () => {
     );
   });
 
+  it('names an unnamed letter that a values map would hide', () => {
+    const { message } = failure(({ cold, expectObservable }) =>
+      expectObservable(cold('ab', { a: 'a', b: 'x' })).toBe('x', { x: { n: 2 } }),
+    );
+    expect(message).toContain('  got       aA\n');
+    expect(message).toContain('a = a\n  A = x');
+  });
+
+  it('says which of several expectations differs, and where it was written', () => {
+    const { message } = failure(({ cold, expectObservable }) => {
+      expectObservable(cold('a')).toBe('a');
+      expectObservable(cold('b')).toBe('c');
+      expectObservable(cold('d')).toBe('e');
+    });
+    const [second, third] = message.split('\n\n').filter((part) => part.includes('differs'));
+    expect(second).toMatch(/^expectation 2 \(marbles\.test\.ts:\d+\): the observable differs from its diagram$/);
+    expect(third).toMatch(/^expectation 3 \(marbles\.test\.ts:\d+\): /);
+  });
+
   it('shows subscriptions one under the other', () => {
     const { message } = failure(({ cold, expectObservable, expectSubscriptions }) => {
       const inner = cold('----|');
@@ -373,9 +393,8 @@ describe('a MarbleMismatch', () => {
       expectObservable(inner, '-^').toBe('-----|');
       expectSubscriptions(inner.subscriptions).toBe(['^--!', '-^--!', '--^']);
     });
-    expect(message).toBe(
-      [
-        'the subscriptions differ from their diagrams',
+    expect(message.split('\n')).toEqual([
+        expect.stringMatching(/^expectation 3 \(marbles\.test\.ts:\d+\): the subscriptions differ from their diagrams$/),
         '',
         '  both      ^--!',
         '  expected  -^--!',
@@ -385,9 +404,54 @@ describe('a MarbleMismatch', () => {
         '  5ms: expected nothing, got !',
         '  expected  --^',
         '  got       -',
-        '             ^',
+        '              ^',
         '  2ms: expected ^, got nothing',
-      ].join('\n'),
+      ]);
+  });
+});
+
+describe('the got line of a MarbleMismatch', () => {
+  /** Letters, each at its instant; the source of an expectation. */
+  type Line = readonly (readonly [at: number, letter: string])[];
+
+  const outcome = (line: Line, frame: number, marbles: string): string | null => {
+    try {
+      admissionMarbles({ frame }, ({ expectObservable }) => {
+        const source = merge(...line.map(([at, letter]) => timer(at).pipe(map(() => letter))), NEVER);
+        expectObservable(source).toBe(marbles);
+      });
+      return null;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const gotLine = (message: string): string => /^ {2}got {7}(.*)$/m.exec(message)![1]!;
+
+  it('passes when it is pasted, wherever events and silences fall', () => {
+    const random = new Random(7);
+    const below = (most: number): number => random.below(most);
+    let [written, not] = [0, 0];
+    for (let round = 0; round < 300; round += 1) {
+      const frame = [1, 10, 1_000][below(3)]!;
+      const line: [number, string][] = [];
+      for (let at = below(3); line.length < 8; at += [1, 2, 4, 7, 40, 0.5][below(6)]!) {
+        for (let count = 1 + below(3); count > 0; count -= 1) line.push([at * frame, 'abcdef'[below(6)]!]);
+      }
+      // Expected is another line, with groups of its own in between.
+      const message = outcome(line, frame, ['z', '--(zz)-z', '  90ms z', '(zzzzz)--z'][below(4)]!)!;
+      const pasted = outcome(line, frame, gotLine(message));
+      if (message.includes('got cannot be written')) not += 1;
+      else written += 1;
+      expect([message, pasted === null]).toEqual([message, !message.includes('got cannot be written')]);
+    }
+    expect([written > 30, not > 30]).toEqual([true, true]);
+  });
+
+  it('is said to have no diagram where an event lies inside a group, or inside a frame', () => {
+    const inside = outcome([[0, 'i'], [2, 'r'], [2, 'g'], [3, 'h']], 1, 'i');
+    expect(inside).toContain(
+      'got cannot be written as a diagram: h at 3ms lies inside the group at 2ms, which takes 4 frames; space the scenario',
     );
+    expect(outcome([[0, 'a'], [500, 'b']], 1_000, 'a')).toContain('b at 500ms lies inside the frame of a at 0ms; choose a smaller frame');
   });
 });
