@@ -1,6 +1,6 @@
 /** One job's work on its connections: opened, begun, worked on, committed, closed; its grant is released after that. */
 import { Observable, Subscriber, type ObservableInput } from 'rxjs';
-import { RefusedError, type Grant } from '../index.js';
+import { AdmissionError, RefusedError, type Grant } from '../index.js';
 import { Connections, type Use } from './connections.js';
 import { toObservable } from './inner.js';
 
@@ -151,7 +151,7 @@ class HeldWork<R> {
 
 /** A job whose connection cannot be had is refused, in words that can be read out; the failure is the cause. */
 function refusal(cause: unknown): unknown {
-  if (cause instanceof RefusedError) return cause;
+  if (cause instanceof AdmissionError) return cause;
   const why = cause instanceof Error ? cause.message : String(cause);
   return new RefusedError(`the work could not start on its database: ${why}`, { cause });
 }
