@@ -1,6 +1,6 @@
 /** One call with retry: every attempt is a new demand, so nothing is held while the call backs off. */
-import { from, map, merge, retry, tap, timer, type Observable } from 'rxjs';
-import { CountingGate, createAdmission, demand } from 'rx-admission';
+import { catchError, from, map, merge, of, retry, tap, throwError, timer, type Observable } from 'rxjs';
+import { CountingGate, RefusedError, createAdmission, demand } from 'rx-admission';
 
 const model = new CountingGate({ name: 'model', capacity: 1 });
 const admission = createAdmission();
@@ -12,7 +12,7 @@ const say = (line: string): void => {
 };
 admission.events$.subscribe(({ type, job }) => {
   if (type === 'RELEASED') say(`  ${String(job)} gives its place back`);
-  else if (type !== 'HELD') say(`  ${String(job)} gets the place`);
+  else if (type.startsWith('GRANTED')) say(`  ${String(job)} gets the place`);
 });
 
 let attempts = 0;
@@ -28,11 +28,16 @@ function flaky(): Observable<string> {
   );
 }
 
+/** Nothing that time would mend: a demand that can never fit, an abort, a stop. */
+const isFinal = (error: unknown): boolean =>
+  error instanceof RefusedError ? error.retryAt === undefined : error instanceof Error && error.name === 'AbortError';
+
 const heldInBackOff: unknown[] = [];
 const retried = admission.defer(demand(model), flaky, { job: 'the retried call' }).pipe(
   retry({
     count: 5,
     delay: (error: Error, failures) => {
+      if (isFinal(error)) return throwError(() => error);
       say(`${error.message}: backs off`);
       heldInBackOff.push(...admission.status().grants.map(({ job }) => job));
       return timer(50 * 2 ** (failures - 1));
@@ -47,10 +52,20 @@ const others = from(['call 1', 'call 2']).pipe(
   tap((name) => say(`${name} is done`)),
 );
 
-await merge(retried, others).forEach(() => undefined);
+// Two places of one: a no for good, which no repetition changes.
+let asked = 0;
+const impossible = admission
+  .defer(() => ((asked += 1), demand([model, 2])), flaky)
+  .pipe(
+    retry({ count: 5, delay: (error: unknown) => (isFinal(error) ? throwError(() => error) : timer(50)) }),
+    catchError((error: unknown) => of(`asked once, and not again: ${String(error)}`)),
+    tap(say),
+  );
+
+await merge(retried, others, impossible).forEach(() => undefined);
 
 const answered = history.findIndex((line) => line.startsWith('answered'));
 const done = history.findIndex((line) => line === 'call 2 is done');
-const kept = attempts === 3 && done >= 0 && done < answered && !heldInBackOff.includes('the retried call');
-console.log(kept ? 'Kept: the others ran during the back-off.' : 'Broken: the back-off held the place.');
+const kept = attempts === 3 && asked === 1 && done >= 0 && done < answered && !heldInBackOff.includes('the retried call');
+console.log(kept ? 'Kept: the others ran during the back-off.' : 'Broken: the back-off held the place, or a no for good was asked again.');
 process.exitCode = kept ? 0 : 1;
