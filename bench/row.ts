@@ -29,7 +29,7 @@ export interface Row {
 }
 
 /** A program that measures and says what it found, row by row. */
-export type Bench = () => AsyncIterable<Row>;
+export type Bench = () => AsyncIterable<Row> | Iterable<Row>;
 
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((one, other) => one - other);
