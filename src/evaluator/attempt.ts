@@ -160,9 +160,13 @@ export const combined = (errors: readonly unknown[]): unknown =>
 const refused = (waiter: Waiter, by: AnyAccount, thrown: unknown): Refusal =>
   new Refusal(waiter, by, asRefusal(thrown, by));
 
-/** A readable refusal passes untouched; anything else is a bug of the account, and travels as the cause. */
+/** A readable refusal passes as it is, and names its account; anything else is a bug of that, and travels as the cause. */
 function asRefusal(thrown: unknown, by: AnyAccount): RefusedError {
-  if (thrown instanceof RefusedError) return thrown;
+  if (thrown instanceof RefusedError) {
+    // One that may not be changed stays as it is: `set` then answers false, and throws nothing.
+    if (thrown.account === undefined) Reflect.set(thrown, 'account', by.name);
+    return thrown;
+  }
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new RefusedError(`the account "${by.name}" failed while it was asked: ${message}`, {
     reason: 'aborted',

@@ -1,6 +1,7 @@
 /** The rules of what an account answers: plain, at once, of the right kind, and unchanged by being asked. */
 import { isObservable } from 'rxjs';
-import { ContractViolation } from './account-subject.js';
+import { RefusedError } from '../index.js';
+import { ContractViolation, answerTo, type AccountSubject } from './account-subject.js';
 import type { Trial } from './account-trial.js';
 import { Random } from './random.js';
 import { show } from './show.js';
@@ -32,7 +33,7 @@ export function answersAtOnce<A>(trial: Trial<A>): void {
   subject.tryTake(mine);
   subject.answers();
   subject.giveAll();
-  const status = subject.account.status?.(subject.at);
+  const status = answerTo(`status(${subject.at})`, () => subject.account.status?.(subject.at));
   if (subject.account.status === undefined) return;
   const summary: unknown = status?.summary();
   if (typeof summary !== 'string' || !/^[^\n]*\d[^\n]*$/.test(summary)) {
@@ -45,27 +46,27 @@ export function answersAtOnce<A>(trial: Trial<A>): void {
 /** Two accounts go the same way, one of them under questions: they must answer alike. */
 export function isNotChangedByQuestions<A>(trial: Trial<A>): void {
   const pace = trial.amounts.length > 0 ? trial.pace : 1_000;
-  for (const seed of trial.seeds) {
+  trial.seeded((way, seed) => {
     const [asked, left] = [trial.subject(), trial.subject()];
     const questions = new Random(seed + 1);
-    const [way, sameWay] = [new Random(seed), new Random(seed)];
+    const sameWay = new Random(seed);
     for (let step = 0; step < 10; step += 1) {
       for (let count = questions.below(4); count > 0; count -= 1) {
         asked.fits(questions.some(trial.amounts, 1, 2), questions.some(trial.amounts, 0, 2));
         asked.earliestFit(questions.some(trial.amounts, 1, 2), questions.some(trial.amounts, 0, 2));
-        asked.account.status?.(asked.at);
+        answerTo(`status(${asked.at})`, () => asked.account.status?.(asked.at));
         asked.answers();
       }
       asked.wander(way, 1, pace);
       left.wander(sameWay, 1, pace);
     }
-    asked.answersStill(left.answers(), `being asked changed it (seed ${seed})`);
-  }
+    asked.answersStill(left.answers(), 'being asked changed it');
+  });
 }
 
 export function validates<A>(trial: Trial<A>, invalid: readonly unknown[]): void {
   const { account } = trial.subject();
-  for (const amount of trial.amounts) account.validate?.(amount);
+  for (const amount of trial.amounts) answerTo(`validate(${show(amount)})`, () => account.validate?.(amount));
   for (const amount of invalid) {
     let thrown: unknown = null;
     try {
@@ -82,7 +83,8 @@ export function validates<A>(trial: Trial<A>, invalid: readonly unknown[]): void
 export function hasOneIdentity<A>(trial: Trial<A>): void {
   const { account } = trial.subject();
   for (const amount of trial.amounts) {
-    const [key, again] = [account.accountFor?.(amount), account.accountFor?.(amount)];
+    const identity = (): unknown => answerTo(`accountFor(${show(amount)})`, () => account.accountFor?.(amount));
+    const [key, again] = [identity(), identity()];
     if (key === again && isKey(key)) continue;
     throw new ContractViolation(
       `accountFor(${show(amount)}) answers ${show(key)}, then ${show(again)}: one key, always the same`,
@@ -93,7 +95,7 @@ export function hasOneIdentity<A>(trial: Trial<A>): void {
 export function hasTheRoomItSays<A>(trial: Trial<A>): void {
   trial.wandering((subject, random) => {
     const reserved = random.some(trial.amounts, 0, 2);
-    const room: unknown = subject.account.room?.(reserved, subject.at);
+    const room = roomOf(subject, reserved);
     if (typeof room !== 'number' || Number.isNaN(room)) {
       throw new ContractViolation(`room(${show(reserved)}) answers ${show(room)}: the greatest amount that fits`);
     }
@@ -103,6 +105,18 @@ export function hasTheRoomItSays<A>(trial: Trial<A>): void {
       throw new ContractViolation(
         `room(${show(reserved)}) answers ${room}, but ${subject.asked('fits', [amount], reserved)} answers ${show(fits)}`,
       );
+    }
+  });
+}
+
+/** The one answer beside `fits` and `tryTake` that may be a refusal: of everyone, so that nothing fits. */
+function roomOf<A>({ account, at }: AccountSubject<A>, reserved: readonly A[]): unknown {
+  return answerTo(`room(${show(reserved)})`, () => {
+    try {
+      return account.room?.(reserved, at);
+    } catch (error) {
+      if (error instanceof RefusedError) return -Infinity;
+      throw error;
     }
   });
 }

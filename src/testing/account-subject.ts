@@ -53,9 +53,9 @@ export class AccountSubject<A> {
     const [taken] = this.out.splice(place, 1);
     if (taken === undefined) return;
     const { account } = this as { account: { give(...call: unknown[]): unknown } };
-    const answer = account.give(taken.mine, this.at, taken.receipt);
-    if (answer !== undefined)
-      throw new ContractViolation(`give(${show(taken.mine)}) answers ${show(answer)}: it only credits`);
+    const question = `give(${show(taken.mine)}, ${this.at})`;
+    const answer = answerTo(question, () => account.give(taken.mine, this.at, taken.receipt));
+    if (answer !== undefined) throw new ContractViolation(`${question} answers ${show(answer)}: it only credits`);
   }
 
   giveAll(): void {
@@ -63,17 +63,14 @@ export class AccountSubject<A> {
   }
 
   earliestFit(mine: readonly A[], reserved: readonly A[] = []): number | null {
-    const answer: unknown = this.account.earliestFit(mine, reserved, this.at);
-    if (answer !== null && (typeof answer !== 'number' || !Number.isFinite(answer))) {
-      throw new ContractViolation(
-        `${this.asked('earliestFit', mine, reserved)} answers ${show(answer)}: an instant or null`,
-      );
-    }
-    return answer;
+    const question = this.asked('earliestFit', mine, reserved);
+    const answer: unknown = answerTo(question, () => this.account.earliestFit(mine, reserved, this.at));
+    if (answer === null || (typeof answer === 'number' && Number.isFinite(answer))) return answer;
+    throw new ContractViolation(`${question} answers ${show(answer)}: an instant or null`);
   }
 
   inUse(): number {
-    const answer: unknown = this.account.inUse(this.at);
+    const answer: unknown = answerTo(`inUse(${this.at})`, () => this.account.inUse(this.at));
     if (typeof answer !== 'number' || Number.isNaN(answer)) {
       throw new ContractViolation(`inUse(${this.at}) answers ${show(answer)}: a number`);
     }
@@ -81,10 +78,11 @@ export class AccountSubject<A> {
   }
 
   indicator(): string | null {
-    const answer: unknown = this.account.statusIndicator?.(this.at) ?? null;
+    const question = `statusIndicator(${this.at})`;
+    const answer: unknown = answerTo(question, () => this.account.statusIndicator?.(this.at)) ?? null;
     if (answer === null || (typeof answer === 'string' && INDICATOR.test(answer))) return answer;
     throw new ContractViolation(
-      `statusIndicator(${this.at}) answers ${show(answer)}: null when nominal, else blocked, probing, throttle:<n.n>x or pace:<n>ms`,
+      `${question} answers ${show(answer)}: null when nominal, else blocked, probing, throttle:<n.n>x or pace:<n>ms`,
     );
   }
 
@@ -181,6 +179,20 @@ export class AccountSubject<A> {
     }
     if (typeof answer === 'boolean') return answer;
     throw new ContractViolation(`${this.asked(verb, mine, reserved)} answers ${show(answer)}: true or false, at once`);
+  }
+}
+
+/**
+ * An answer of anything but `fits` and `tryTake`, the two that may refuse.
+ *
+ * @throws ContractViolation that names the question, whatever is thrown instead of an answer.
+ */
+export function answerTo<T>(question: string, ask: () => T): T {
+  try {
+    return ask();
+  } catch (error) {
+    const rule = error instanceof RefusedError ? 'only fits and tryTake refuse' : 'an account answers';
+    throw new ContractViolation(`${question} throws ${show(error)}: ${rule}`, { cause: error });
   }
 }
 

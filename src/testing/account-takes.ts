@@ -1,5 +1,5 @@
 /** The rules of what an account takes and gives back: what it said, all of it, and never more than there is. */
-import { ContractViolation } from './account-subject.js';
+import { ContractViolation, answerTo } from './account-subject.js';
 import type { Trial } from './account-trial.js';
 import { show } from './show.js';
 
@@ -71,8 +71,7 @@ export function undoesACorrection<A>(trial: Trial<A>): void {
     if (subject.tryTake(mine, [], {}) !== true) return;
     const before = subject.answers();
     const delta = subject.sum(mine);
-    subject.account.adjust?.(delta, subject.at);
-    subject.account.adjust?.(-delta, subject.at);
+    for (const by of [delta, -delta]) answerTo(`adjust(${by})`, () => subject.account.adjust?.(by, subject.at));
     subject.answersStill(before, `adjust(${delta}) and adjust(${-delta}) leave another account`);
   });
 }

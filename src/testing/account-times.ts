@@ -40,9 +40,10 @@ export function replenishesAsItSays<A>(trial: Trial<A>): void {
   subject.fill();
   const [smallest] = [...trial.amounts].sort((one, other) => trial.units(one) - trial.units(other)) as [A];
   if (replenishment === 'time') {
-    if (subject.earliestFit([smallest]) === null) {
+    // A budget that never comes back refuses, so that nobody waits for what the clock does not bring.
+    if (subject.fits([smallest]) !== 'refused' && subject.earliestFit([smallest]) === null) {
       throw new ContractViolation(
-        `it says 'time', but knows no instant at which the clock brings ${show(smallest)} back`,
+        `it says 'time', but knows no instant at which the clock brings ${show(smallest)} back, and does not refuse it`,
       );
     }
     subject.giveAll();

@@ -25,15 +25,21 @@ export class Trial<A, T extends Account<A> = Account<A>> {
     return Math.max(1, ...instants.map((instant) => instant - full.at));
   }
 
-  /** Runs a check from a random state of a fresh account, once a seed; a violation names the seed. */
+  /** Runs a check from a random state of a fresh account, once a seed. */
   wandering(check: (subject: AccountSubject<A>, random: Random) => void): void {
     const { pace } = this;
+    this.seeded((random) => {
+      const subject = this.subject();
+      subject.wander(random, random.below(12), pace);
+      check(subject, random);
+    });
+  }
+
+  /** Runs a check once a seed; a violation names the seed. */
+  seeded(check: (random: Random, seed: number) => void): void {
     for (const seed of this.seeds) {
-      const random = new Random(seed);
       try {
-        const subject = this.subject();
-        subject.wander(random, random.below(12), pace);
-        check(subject, random);
+        check(new Random(seed), seed);
       } catch (error) {
         if (!(error instanceof ContractViolation)) throw error;
         throw new ContractViolation(`${error.message} (seed ${seed})`, { cause: error.cause });

@@ -273,3 +273,27 @@ describe('thrownBy', () => {
     expect(thrownBy(() => thrownBy(() => 7)).message).toBe('it threw nothing');
   });
 });
+
+describe('a refusal that does not say whose it is', () => {
+  const refusedBy = (error: Error): unknown => {
+    class Refusing extends Licences {
+      override fits(): boolean {
+        throw error;
+      }
+    }
+    return thrownBy(() => createAdmission().tryAcquire(demand(new Refusing('seats'))));
+  };
+
+  it('is told with the name of its account, and as the error that was thrown', () => {
+    class Sold extends RefusedError {}
+    const error = new Sold('sold out');
+    expect(refusedBy(error)).toBe(error);
+    expect(error).toMatchObject({ account: 'seats', reason: 'circuit_blocked', readable: true });
+  });
+
+  it('keeps the name that it has, and is passed as it is where it is frozen', () => {
+    expect(refusedBy(new RefusedError('sold out', { account: 'a seat' }))).toMatchObject({ account: 'a seat' });
+    const frozen = Object.freeze(new RefusedError('sold out'));
+    expect(refusedBy(frozen)).toBe(frozen);
+  });
+});

@@ -127,7 +127,7 @@ describe('the contract finds an account', () => {
       /fits\(\[1\], \[\], 1000\) answers \{\}: true or false/,
     ],
     ['that takes by a promise', /at once/, takes(() => promise), /tryTake\(\[1\], \[\], 1000\) answers/],
-    ['that gives by a promise', /at once/, () => ({ give: () => promise }), /give\(\[1\]\) answers/],
+    ['that gives by a promise', /at once/, () => ({ give: () => promise }), /give\(\[1\], 1000\) answers/],
     ['whose instant is no number', /at once/, instant(() => NaN), /earliestFit.* answers NaN: an instant or null/],
     ['whose instant is infinite', /at once/, instant(() => Infinity), /answers Infinity: an instant or null/],
     ['whose use is no number', /at once/, () => ({ inUse: () => null }), /inUse\(1000\) answers null: a number/],
@@ -482,6 +482,29 @@ describe('the contract finds announcements', () => {
     };
     expect(resized('less', 11)).toBe('less announces more, and there is none');
     expect(resized('more', 9)).toBe('there is more, and nobody hears of it');
+  });
+});
+
+describe('an account that throws where it answers', () => {
+  const used = (): never => {
+    throw new RefusedError('used up');
+  };
+
+  it.each<[string, RegExp, Partial<Account>, RegExp]>([
+    ['a refusal of an instant', /names the instant/, { earliestFit: used }, /^earliestFit\(.*\) throws RefusedError: used up: only fits and tryTake refuse$/],
+    ['a refusal of a state', /not changed by being asked/, { inUse: used }, /^inUse\(\d+\) throws RefusedError: used up: .* \(seed 1\)$/],
+    ['a refusal of a credit', /as before once/, { give: used }, /^give\(\[.*\], \d+\) throws RefusedError: .* \(seed \d+\)$/],
+    ['a refusal of a status', /answers at once/, { status: used }, /^status\(1000\) throws RefusedError: used up/],
+    ['a refusal of a correction', /undoes a correction/, { adjust: used }, /^adjust\(\d+\) throws RefusedError: .* \(seed \d+\)$/],
+    ['a refusal of an identity', /one identity/, { accountFor: used }, /^accountFor\(1\) throws RefusedError: used up/],
+    ['a refusal of what it counts in', /validates/, { validate: used }, /^validate\(1\) throws RefusedError: used up/],
+    ['a refusal of everyone, and has room', /room that it says/, { room: used }, /^room\(\[.*\]\) answers -Infinity, but fits/],
+    ['a bug', /names the instant/, { earliestFit: bug }, /^earliestFit\(.*\) throws TypeError: bug: an account answers$/],
+    ['a bug of its room', /room that it says/, { room: bug }, /^room\(.*\) throws TypeError: bug: an account answers \(seed 1\)$/],
+  ])('breaks the contract by %s', (_what, rule, change, message) => {
+    const error = found(rule, () => minute(change), { amounts: [1, 4] });
+    expect(error).toBeInstanceOf(ContractViolation);
+    expect(error.message).toMatch(message);
   });
 });
 

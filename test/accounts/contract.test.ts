@@ -297,3 +297,62 @@ describe('the cases of a contract', () => {
     expect(made).toBeLessThan(80);
   });
 });
+
+/** So much in all: what was spent never comes back. */
+class SpendCap extends AbstractAccount {
+  override readonly replenishment = 'time';
+  #spent = 0;
+  constructor(readonly capacity: number) {
+    super('spend cap');
+  }
+  inUse(): number {
+    return this.#spent;
+  }
+  fits(mine: readonly number[], reservedAhead: readonly number[]): boolean {
+    const left = this.capacity - this.#spent;
+    if (amountOf(mine) > left) throw new RefusedError('used up');
+    return amountOf(mine) + amountOf(reservedAhead) <= left;
+  }
+  tryTake(mine: readonly number[], reservedAhead: readonly number[]): boolean {
+    if (!this.fits(mine, reservedAhead)) return false;
+    this.adjust(amountOf(mine));
+    return true;
+  }
+  give(amounts: readonly number[]): void {
+    this.adjust(-amountOf(amounts));
+  }
+  earliestFit(mine: readonly number[], reservedAhead: readonly number[], at: number): number | null {
+    return this.#spent + amountOf(mine) + amountOf(reservedAhead) <= this.capacity ? at : null;
+  }
+  adjust(delta: number): void {
+    this.#spent += delta;
+    if (delta < 0) this.capacityChanged();
+  }
+}
+
+contractOf(
+  'a budget that never comes back, and refuses once it is used up',
+  accountContract(() => new SpendCap(30)),
+);
+
+/** As it would wait for ever. */
+class Silent extends SpendCap {
+  override fits(mine: readonly number[], reservedAhead: readonly number[]): boolean {
+    if (amountOf(mine) > this.capacity) throw new RefusedError('too much');
+    return this.inUse() + amountOf(mine) + amountOf(reservedAhead) <= this.capacity;
+  }
+}
+
+it('a budget that never comes back and does not refuse breaks the contract', () => {
+  const failures = accountContract(() => new Silent(30)).flatMap(({ title, run }) => {
+    try {
+      run();
+      return [];
+    } catch (error) {
+      return [`${title}: ${(error as Error).message}`];
+    }
+  });
+  expect(failures).toEqual([
+    "replenishes as it says: it says 'time', but knows no instant at which the clock brings 1 back, and does not refuse it",
+  ]);
+});
