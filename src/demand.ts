@@ -96,7 +96,8 @@ function added(entries: readonly DemandEntry[], asked: Account<never> | undefine
 }
 
 /**
- * A demand over accounts: each argument is an account (one permit) or `[account, amount, amount…]`.
+ * A demand over accounts: each argument is an account (one permit) or `[account, amount, amount…]`. An account that counts in
+ * something else is named with its amount: `demand(gpt)` is one token of a bucket, never what the call will use.
  *
  * @throws RangeError when an amount is not what its account counts in.
  *

@@ -36,6 +36,9 @@ export interface TokenBucketOptions extends TokenBucketLimits, AccountOptions {
 /**
  * A token bucket in two dimensions. An amount is a number of LLM tokens, and each amount is one request.
  *
+ * **Always name the tokens**, `demand([gpt, tokens])`: as everywhere, an account alone is one permit, so `demand(gpt)` asks
+ * for a single token and lets a call of thousands through.
+ *
  * Time brings the tokens back, so a release returns nothing and a rollback returns everything.
  *
  * @throws RangeError when a limit is not a positive number, or headroom is not a share.
