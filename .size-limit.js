@@ -1,0 +1,20 @@
+/** What each entry point adds to a browser's bundle, minified and gzipped, RxJS aside: `npm run size`. README tells the first. */
+
+/** The paths of our own tsconfig lead to src; a user's bundler has none, and takes what package.json offers. */
+const asUsersDo = (config) => ({ ...config, tsconfigRaw: {} });
+
+const entry = (name, path, limit, some) => ({
+  name,
+  path: `dist/${path}`,
+  ...some,
+  limit,
+  gzip: true,
+  ignore: ['rxjs'],
+  modifyEsbuildConfig: asUsersDo,
+});
+
+export default [
+  entry('a start', 'index.js', '9 kB', { import: '{ createAdmission, demand, CountingGate, TokenBucket }' }),
+  entry('rx-admission', 'index.js', '20 kB'),
+  entry('rx-admission/testing', 'testing/index.js', '30 kB'),
+];
