@@ -10,7 +10,8 @@ export type { Grant } from './grant.js';
 export type { Outcome, Pressure } from './evaluator/settle.js';
 export type { AdmissionEvent, AdmissionEventType } from './events.js';
 export type { QueueState } from './evaluator/evaluate.js';
-export type { AccountView, AdmissionStatus, GrantView, WaiterView } from './status.js';
+export type { AccountView, AdmissionStatus, GrantView } from './status.js';
+export type { WaiterView } from './waiter-view.js';
 export type { DrainOptions, DrainReport } from './drain.js';
 export {
   AdmissionError,

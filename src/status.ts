@@ -1,8 +1,12 @@
 /** The whole of an admission at one instant: every account, every waiter and what it waits for, every grant. */
+import type { Identity } from './accounts/account.js';
 import type { AccountStatus } from './accounts/statuses.js';
+import type { DemandEntry } from './demand.js';
 import type { Desk } from './desk.js';
+import type { Asking } from './evaluator/asking.js';
 import { earliestOf, shortOf } from './evaluator/attempt.js';
 import type { QueueState } from './evaluator/evaluate.js';
+import { WaiterStatus, type WaiterView } from './waiter-view.js';
 
 export interface AccountView {
   readonly name: string;
@@ -15,20 +19,6 @@ export interface AccountView {
   readonly indicator: string | null;
   /** The account's own status, where it has one. */
   readonly status: AccountStatus | null;
-}
-
-export interface WaiterView {
-  /** From 1, the head. */
-  readonly place: number;
-  readonly job: unknown;
-  /** ms since it asked. */
-  readonly waited: number;
-  /** Names of the accounts that its latest answer was short of. */
-  readonly shortOf: readonly string[];
-  /** Only what the head has reserved keeps it: without the reservation it would fit now. */
-  readonly behindHead: boolean;
-  /** The earliest instant it could go by the clock alone; null when only an event helps. */
-  readonly earliest: number | null;
 }
 
 export interface GrantView {
@@ -53,6 +43,7 @@ export function statusOf(desk: Desk): AdmissionStatus {
   const at = desk.now();
   const { phase, line, nextDeadline } = desk.state;
   const { head } = line;
+  const holders = new Holders(desk.held);
   return {
     at,
     phase,
@@ -69,17 +60,45 @@ export function statusOf(desk: Desk): AdmissionStatus {
     })),
     waiters: line.toArray().map((waiter, index) => {
       const ahead = waiter === head ? null : head;
-      return {
+      const short = shortOf(waiter, ahead, desk.memory, at);
+      const fields = {
         place: index + 1,
         job: waiter.ask.job,
         waited: at - waiter.ask.askedAt,
-        shortOf: shortOf(waiter, ahead, desk.memory, at).map(({ name }) => name),
+        shortOf: short.map(({ name }) => name),
+        heldBy: holders.of(waiter.ask.demand.entries.filter(({ account }) => short.includes(account))),
         behindHead: ahead !== null && !waiter.onMemory && shortOf(waiter, null, desk.memory, at).length === 0,
         earliest: earliestOf(waiter, ahead, at),
       };
+      return new WaiterStatus(fields, at);
     }),
     grants: grantsOf(desk, at),
   };
+}
+
+/** Who holds what, and gives it back at the end: read once, however many wait for it. */
+class Holders {
+  readonly #jobs = new Map<Identity, unknown[]>();
+
+  constructor(held: Iterable<Asking>) {
+    for (const { job, demand } of held) {
+      for (const { account, key } of demand.entries) {
+        if (account.replenishment !== 'release') continue;
+        const jobs = this.#jobs.get(key);
+        if (jobs === undefined) this.#jobs.set(key, [job]);
+        else jobs.push(job);
+      }
+    }
+  }
+
+  of(entries: readonly DemandEntry[]): readonly unknown[] {
+    const lists = entries.flatMap(({ key }) => {
+      const jobs = this.#jobs.get(key);
+      return jobs === undefined ? [] : [jobs];
+    });
+    // Where one account is short, as is usual, everyone shares its list.
+    return lists.length === 1 ? (lists[0] ?? []) : [...new Set(lists.flat())];
+  }
 }
 
 /** What is held, and since when. */

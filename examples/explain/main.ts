@@ -6,7 +6,6 @@ import {
   TokenBucket,
   createAdmission,
   demand,
-  type AdmissionStatus,
   type Demand,
 } from 'rx-admission';
 
@@ -33,34 +32,23 @@ const running = from(jobs)
   )
   .subscribe();
 
-const nameOf = (job: unknown): string => (job as { name: string }).name;
-
-/** One line for each waiter. */
-function explain({ at, waiters, grants }: AdmissionStatus): string[] {
-  return waiters.map(({ place, job, shortOf, earliest }) => {
-    const holders = grants.filter(({ accounts }) => accounts.some((account) => shortOf.includes(account)));
-    const when =
-      earliest === null ? 'when one is given back' : `in ${((earliest - at) / 1_000).toFixed(0)} s at the earliest`;
-    const held = earliest === null ? `, held by ${holders.map((grant) => nameOf(grant.job)).join(', ')}` : '';
-    return `${place}. ${nameOf(job).padEnd(16)} waits for ${shortOf.join(', ').padEnd(9)}  ${when}${held}`;
-  });
-}
-
 const status = admission.status();
 console.log(`${status.grants.length} run, ${status.queueSize} wait`);
-const lines = explain(status);
+const lines = status.waiters.map((waiter) => `${waiter.place}. ${waiter.summary()}`);
 for (const line of lines) console.log(line);
 console.log();
 for (const { name, status: own } of status.accounts) console.log(`${name.padEnd(10)} ${own?.summary() ?? ''}`);
 
 const expected = [
-  /^1\. long summary .* waits for gpt-5 .* in 20 s at the earliest$/,
-  /^2\. order lookup .* waits for db:orders .* when one is given back, held by nightly report$/,
-  /^3\. search for hats .* waits for search .* in 30 s at the earliest$/,
+  '1. long summary waits for gpt-5, 20s more at least',
+  '2. order lookup waits for db:orders until one is given back, held by nightly report',
+  '3. search for hats waits for search, 30s more at least',
   // Behind the head: its 20,000 tokens come first.
-  /^4\. short summary .* waits for gpt-5 .* in 20 s at the earliest$/,
+  '4. short summary waits for gpt-5, 20.1s more at least',
 ];
-const kept = lines.length === expected.length && expected.every((pattern, index) => pattern.test(lines[index] ?? ''));
+// A clock runs between the asks and the status: what is left may be a little less.
+const rounded = (line = ''): string => line.replace(/[\d.]+s/, (time) => `${Math.round(parseFloat(time))}s`);
+const kept = lines.length === expected.length && expected.every((line, index) => rounded(line) === rounded(lines[index]));
 console.log(kept ? '\nKept: every wait has its reason and its instant.' : '\nBroken.');
 process.exitCode = kept ? 0 : 1;
 running.unsubscribe();

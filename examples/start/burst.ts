@@ -3,7 +3,7 @@ import { from, mergeMap, of } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { CancelledError, demand } from 'rx-admission';
 import type { Admission, AdmissionError, CountingGate, TokenBucket } from 'rx-admission';
-import type { Call } from './calls.js';
+import { labelOf, type Call } from './calls.js';
 import type { Chat, Ended } from './chat.js';
 
 export function bare(calls: readonly Call[], chat: Chat, signal: AbortSignal): Observable<Ended> {
@@ -27,7 +27,7 @@ export function admitted(
     admit(
       (call) => demand([quota, call.tokens], streams),
       (call, grant) => chat(call, grant.signal, grant.wallWait),
-      { onRefused: (error, call) => of(refused(call, error)) },
+      { job: labelOf, onRefused: (error, call) => of(refused(call, error)) },
     ),
   );
 }

@@ -1,5 +1,6 @@
 /** The burst itself: chat calls of many sizes, the same ones for the same seed. */
 import { reservationOf } from './quota.js';
+import { count } from './text.js';
 
 export interface Call {
   readonly id: number;
@@ -8,6 +9,9 @@ export interface Call {
   /** What the provider will set aside for it the moment it arrives. */
   readonly tokens: number;
 }
+
+/** What it is called on the screen: `#007 (2,164 tokens)`. */
+export const labelOf = ({ id, tokens }: Call): string => `#${String(id).padStart(3, '0')} (${count(tokens)} tokens)`;
 
 /** Numbers in [0, 1) that look random and repeat with the seed (mulberry32). */
 export function seeded(seed: number): () => number {

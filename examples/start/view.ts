@@ -1,5 +1,5 @@
 /** The live view: who is in flight, who waits for what and until when. Redrawn on a terminal; else a line a second. */
-import type { AdmissionStatus, WaiterView } from 'rx-admission';
+import type { AdmissionStatus } from 'rx-admission';
 import type { Call } from './calls.js';
 import type { Board, InFlight } from './chat.js';
 import { bar, count, seconds } from './text.js';
@@ -60,7 +60,7 @@ export function summary({ title, now, startedAt, board, status }: Scene): string
     `${board.count('limited')} 429s`,
     `${board.inFlight.size} in flight`,
     ...(status === null ? [] : [`${status.queueSize} waiting`]),
-    ...(head === undefined ? [] : [`next ${waiting(head, status?.at ?? 0)}`]),
+    ...(head === undefined ? [] : [`next ${head.summary()}`]),
   ];
   return parts.join(' · ');
 }
@@ -74,7 +74,7 @@ export function frame(scene: Scene, height: number): string[] {
   const top = [summary(scene), bar(board.ended.length / calls, 60), '', ...accounts, ''];
   const left = ['in flight', ...[...board.inFlight].map(([call, flight]) => flying(call, flight, now))];
   const waiters = status?.waiters ?? [];
-  const right = waiters.map((waiter) => `${waiter.place}. ${waiting(waiter, status?.at ?? 0)}`);
+  const right = waiters.map((waiter) => `${waiter.place}. ${waiter.summary()}`);
   if (waiters.length > 0) right.unshift('waiting');
   const rows = Math.min(height - top.length, Math.max(left.length, right.length), 17);
   return [
@@ -85,21 +85,5 @@ export function frame(scene: Scene, height: number): string[] {
 
 /** A mark for every two pieces that have come. */
 function flying(call: Call, { sentAt, pieces }: InFlight, now: number): string {
-  return `${name(call)} ${'▪'.repeat(Math.min(pieces / 2, 14)).padEnd(14)} ${seconds(now - sentAt)}`;
-}
-
-/** The ask's `job` is the call itself. */
-function waiting({ place, job, shortOf, earliest }: WaiterView, now: number): string {
-  const call = job as Call;
-  const who = `${name(call)} (${count(call.tokens)} tokens)`;
-  if (shortOf.length === 0) return `${who} behind the head`;
-  const until =
-    earliest === null
-      ? 'once one is given back'
-      : `in ${seconds(Math.max(0, earliest - now))}${place > 1 ? ' at the earliest' : ''}`;
-  return `${who} for ${shortOf.join(' and ')}, ${until}`;
-}
-
-function name(call: Call): string {
-  return `#${String(call.id).padStart(3, '0')}`;
+  return `#${String(call.id).padStart(3, '0')} ${'▪'.repeat(Math.min(pieces / 2, 14)).padEnd(14)} ${seconds(now - sentAt)}`;
 }

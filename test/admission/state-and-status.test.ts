@@ -1,5 +1,5 @@
 /** What an admission shows of itself: the immutable queue state, and who waits for what and until when. */
-import { CountingGate, MemoryGate, TokenBucket, demand, type AdmissionStatus, type QueueState } from 'rx-admission';
+import { CountingGate, MemoryGate, TokenBucket, demand, type AdmissionStatus, type Demand, type QueueState } from 'rx-admission';
 import { describe, expect, it } from 'vitest';
 import { Job } from '../admit/job.js';
 import { scene } from './scene.js';
@@ -97,6 +97,47 @@ describe('status', () => {
       { place: 3, job: 'C', waited: 10, shortOf: ['slot', 'tokens'], earliest: null },
     ]);
     expect(admission.status()).toMatchObject({ at: 30, phase: 'open', queueSize: 3, nextDeadline: 1_000 });
+  });
+
+  it('names who holds what is given back at an end, and nobody for what the clock brings', () => {
+    const { admission, clock, slot, gate } = scene(2);
+    const tokens = new TokenBucket({ name: 'tokens', tokensPerMinute: 60_000, scheduler: clock });
+    const pool = gate('pool', 1);
+    new Job(admission, demand(slot, [tokens, 60_000]), { job: 'H' });
+    new Job(admission, demand(slot, pool), { job: 'I' });
+    new Job(admission, demand(slot), { job: 'A' });
+    new Job(admission, demand(pool, slot), { job: 'B' });
+    new Job(admission, demand([tokens, 1]), { job: 'C' });
+    expect(admission.status().waiters.map(({ heldBy }) => heldBy)).toEqual([['H', 'I'], ['I', 'H'], []]);
+  });
+
+  it('says of each waiter in one line who waits for what, and until when or who holds it', () => {
+    const { admission, clock, slot, gate } = scene(1);
+    const tokens = new TokenBucket({ name: 'tokens', tokensPerMinute: 60_000, scheduler: clock });
+    const pool = gate('pool', 4);
+    const paused = gate('paused', 1);
+    paused.pause();
+    const ask = (job: unknown, needs: Demand): Job => new Job(admission, needs, { job });
+    ask({ name: 'report' }, demand(slot, [tokens, 60_000]));
+    for (const id of [1, 2, 3]) ask({ id }, demand(pool));
+    const lines = (): string[] => admission.status().waiters.map((waiter) => waiter.summary());
+    ask('head', demand([pool, 2]));
+    ask({ name: 'small' }, demand(pool));
+    ask({}, demand(slot));
+    ask('a\nlong item, which is the label of its own ask', demand([tokens, 500]));
+    ask(7, demand(paused));
+    ask(Symbol('both'), demand(slot, [tokens, 1_500]));
+    clock.advanceTo(100);
+    expect(lines()).toEqual([
+      'head waits for pool until one is given back, held by 3 jobs',
+      'small waits for pool behind the head until one is given back, held by 3 jobs',
+      'a job waits for slot until one is given back, held by report',
+      'a long item, which is the label of its… waits for tokens, 400ms more at least',
+      '7 waits for paused until something changes',
+      'Symbol(both) waits for slot and tokens until one is given back, held by report',
+    ]);
+    ask('later', demand([tokens, 30_000]));
+    expect(lines().at(-1)).toBe('later waits for tokens, 29.9s more at least');
   });
 
   it('tells who is kept by nothing but what the head has reserved', () => {

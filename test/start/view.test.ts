@@ -2,6 +2,7 @@
 import { CountingGate, TokenBucket, createAdmission, demand } from 'rx-admission';
 import { NEVER, VirtualTimeScheduler, from } from 'rxjs';
 import { describe, expect, it } from 'vitest';
+import { labelOf } from '../../examples/start/calls.js';
 import { Board } from '../../examples/start/chat.js';
 import { frame, showLive, summary } from '../../examples/start/view.js';
 import type { Scene } from '../../examples/start/view.js';
@@ -16,10 +17,14 @@ function scene(capacity = 2): Scene {
   const board = new Board();
   from(calls)
     .pipe(
-      admission.admit((call) => demand([quota, call.tokens], streams), (call) => {
-        board.inFlight.set(call, { sentAt: 1_000, pieces: 4 });
-        return NEVER;
-      }),
+      admission.admit(
+        (call) => demand([quota, call.tokens], streams),
+        (call) => {
+          board.inFlight.set(call, { sentAt: 1_000, pieces: 4 });
+          return NEVER;
+        },
+        { job: labelOf },
+      ),
     )
     .subscribe();
   return { title: 'admitted', now: 1_500, startedAt: 300, calls: 4, board, status: admission.status() };
@@ -29,13 +34,13 @@ describe('the live view', () => {
   it('says in one line how far the burst is, and what the head of the line waits for', () => {
     expect(summary(scene())).toBe(
       'admitted  1.2 s ·    0 completed · 0 429s · 2 in flight · 2 waiting · ' +
-        'next #003 (3,000 tokens) for streams, once one is given back',
+        'next #003 (3,000 tokens) waits for streams until one is given back, held by #001 (3,000 tokens) and #002 (3,000 tokens)',
     );
   });
 
   it('names the instant where the clock decides', () => {
-    expect(summary(scene(3))).toMatch(/next #004 \(3,000 tokens\) for gpt-5 and streams, once one is given back$/);
-    expect(summary(scene(4))).toMatch(/next #004 \(3,000 tokens\) for gpt-5, in 20\.0 s$/);
+    expect(summary(scene(3))).toMatch(/next #004 \(3,000 tokens\) waits for gpt-5 and streams until one is given back, held by 3 jobs$/);
+    expect(summary(scene(4))).toMatch(/next #004 \(3,000 tokens\) waits for gpt-5, 20s more at least$/);
   });
 
   it('shows the accounts, then who is in flight beside who waits', () => {
@@ -46,8 +51,8 @@ describe('the live view', () => {
       `  streams  ${'█'.repeat(24)} 2 of 2`,
       '',
       '  in flight                      waiting',
-      '  #001 ▪▪             0.5 s      1. #003 (3,000 tokens) for streams, once one is given back',
-      '  #002 ▪▪             0.5 s      2. #004 (3,000 tokens) for gpt-5 and streams, once one is given back',
+      '  #001 ▪▪             0.5 s      1. #003 (3,000 tokens) waits for streams until one is given back, held by #001 (3,000 tokens) and #002 (3,000 tokens)',
+      '  #002 ▪▪             0.5 s      2. #004 (3,000 tokens) waits for gpt-5 and streams until one is given back, held by #001 (3,000 tokens) and #002 (3,000 tokens)',
     ]);
   });
 
