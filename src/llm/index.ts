@@ -1,0 +1,6 @@
+/** LLM calls: every provider's signals, tokens that add up, and money. */
+export type { HeadersLike } from './header-reader.js';
+export type { ProviderName } from './providers/provider.js';
+export type { Meter, RateLimit, RateLimitsRead } from './rate-limits.js';
+export { readRateLimits, type ReadOptions } from './read-rate-limits.js';
+export { ClassifiedFailure, type ClassifiedFields, type FailureKind } from './failure.js';
