@@ -51,6 +51,18 @@ describe('demand', () => {
     ]);
   });
 
+  it.each<[string, (...parts: unknown[]) => unknown[], RegExp]>([
+    ['a bare amount', (gate) => [gate, 500], /not the number 500: write \[account, 500\]$/],
+    ['a list of parts', (gate) => [[[gate, 1], [gate, 2]]], /not a list in a list: spread it, demand\(\.\.\.parts\)$/],
+    ['an object of parts', (gate) => [{ gate, tokens: 5 }], /not an object of gate, tokens: write demand\(\[gpt, 500\], http\)$/],
+    ['an empty object', () => [{}], /not an object of nothing: write/],
+    ['a class', () => [CountingGate], /not the function CountingGate: make one of it, or call it$/],
+  ])('says what to write in place of %s', (_what, parts, message) => {
+    const loose = demand as (...given: unknown[]) => unknown;
+    expect(() => loose(...parts(new CountingGate({ name: 'gate', capacity: 1 })))).toThrow(TypeError);
+    expect(() => loose(...parts(new CountingGate({ name: 'gate', capacity: 1 })))).toThrow(message);
+  });
+
   it('names accounts, and says at once what is none', () => {
     const parts = [undefined, null, 5, 'slot', [], [undefined, 1]] as unknown as CountingGate[];
     for (const part of parts) expect(() => demand(part)).toThrow(/^a demand names accounts, alone or in a list/);

@@ -112,7 +112,10 @@ export abstract class AbstractAccount<A = number> implements Account<A> {
     readonly name: string,
     options: AccountOptions = {},
   ) {
-    if (name === '') throw new RangeError('an account needs a name: events, errors and statuses call it by it');
+    if (typeof name !== 'string' || name === '') {
+      const given = String(name) || '""';
+      throw new RangeError(`an account needs a name, such as { name: 'http', … }, not ${given}: events and errors call it by it`);
+    }
     this.capacityChanges = this.#changes;
     if (options.scheduler) bindClock(options.scheduler, this);
   }

@@ -120,9 +120,11 @@ describe('AbstractAccount', () => {
   });
 
   it('has a name, which errors and events call it by', () => {
-    expect(() => new Licences('')).toThrow(
-      new RangeError('an account needs a name: events, errors and statuses call it by it'),
-    );
+    const told = (given: string): RangeError =>
+      new RangeError(`an account needs a name, such as { name: 'http', … }, not ${given}: events and errors call it by it`);
+    expect(() => new Licences('')).toThrow(told('""'));
+    expect(() => new CountingGate(4 as never)).toThrow(told('undefined'));
+    expect(() => new TokenBucket({ tokensPerMinute: 60 } as never)).toThrow(told('undefined'));
   });
 });
 
