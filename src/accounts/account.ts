@@ -112,9 +112,9 @@ export abstract class AbstractAccount<A = number> implements Account<A> {
     readonly name: string,
     options: AccountOptions = {},
   ) {
-    if (typeof name !== 'string' || name === '') {
-      const given = String(name) || '""';
-      throw new RangeError(`an account needs a name, such as { name: 'http', … }, not ${given}: events and errors call it by it`);
+    const given: unknown = name;
+    if (typeof given !== 'string' || given === '') {
+      throw new RangeError(`an account needs a name, such as { name: 'http', … }, not ${given === '' ? '""' : String(given)}: events and errors call it by it`);
     }
     this.capacityChanges = this.#changes;
     if (options.scheduler) bindClock(options.scheduler, this);
