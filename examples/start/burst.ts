@@ -1,4 +1,5 @@
-/** The burst in its two forms: bare, and through `admit`. The difference is the whole point of the library. */
+/** The burst in its three forms: bare, through p-limit, and through `admit`. The difference is the whole point of the library. */
+import pLimit from 'p-limit';
 import { from, mergeMap, of } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { CancelledError, demand } from 'rx-admission';
@@ -8,6 +9,22 @@ import type { Chat, Ended } from './chat.js';
 
 export function bare(calls: readonly Call[], chat: Chat, signal: AbortSignal): Observable<Ended> {
   return from(calls).pipe(mergeMap((call) => chat(call, signal)));
+}
+
+/** No more at once than the provider allows; of its tokens and requests per minute nobody knows. */
+export function limited(
+  calls: readonly Call[],
+  chat: Chat,
+  signal: AbortSignal,
+  concurrency: number,
+): Observable<Ended> {
+  const limit = pLimit(concurrency);
+  return from(calls).pipe(
+    mergeMap((call) => {
+      const askedAt = performance.now();
+      return limit(() => chat(call, signal, performance.now() - askedAt));
+    }),
+  );
 }
 
 export interface Accounts {

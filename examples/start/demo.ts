@@ -1,12 +1,12 @@
-/** The two runs of the burst, bare and admitted, each against a provider whose quota is fresh. */
+/** The runs of the burst, bare, through p-limit and admitted, each against a provider whose quota is fresh. */
 import type { Observable } from 'rxjs';
 import { CountingGate, TokenBucket, createAdmission } from 'rx-admission';
 import type { AdmissionStatus } from 'rx-admission';
-import { admitted, bare } from './burst.js';
+import { admitted, bare, limited } from './burst.js';
 import type { Call } from './calls.js';
 import { Board, openaiChat } from './chat.js';
 import type { Ended } from './chat.js';
-import type { Options } from './options.js';
+import type { Opponent, Options } from './options.js';
 import { openProvider } from './provider.js';
 import type { Provider } from './provider.js';
 import type { Run } from './report.js';
@@ -21,11 +21,13 @@ export interface Stage {
   readonly interrupted: AbortSignal;
 }
 
-export async function runBare(stage: Stage): Promise<Run> {
-  const provider = await openProvider(stage.options);
+export async function runOpponent(name: Opponent, stage: Stage): Promise<Run> {
+  const { calls, interrupted, options } = stage;
+  const provider = await openProvider(options);
   const board = new Board();
-  const chat = openaiChat(provider.client, stage.options.model, board);
-  return perform('bare', stage, provider, board, bare(stage.calls, chat, stage.interrupted), () => null);
+  const chat = openaiChat(provider.client, options.model, board);
+  const ended = name === 'bare' ? bare(calls, chat, interrupted) : limited(calls, chat, interrupted, options.concurrency);
+  return perform(name, stage, provider, board, ended, () => null);
 }
 
 export async function runAdmitted(stage: Stage): Promise<Run> {

@@ -1,12 +1,12 @@
 /**
- * `npm start`: one burst of streaming chat calls, first bare, then through admission, and what each came to.
+ * `npm start`: one burst of streaming chat calls, bare, through p-limit and through admission, and what each came to.
  * What you would write yourself is in `burst.ts`; the rest is stage and lighting.
  */
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeCalls } from './calls.js';
 import type { Call } from './calls.js';
-import { runAdmitted, runBare } from './demo.js';
+import { runAdmitted, runOpponent } from './demo.js';
 import type { Stage } from './demo.js';
 import { HELP, UsageError, readOptions } from './options.js';
 import type { Options } from './options.js';
@@ -30,11 +30,11 @@ async function main(options: Options): Promise<number> {
 
   out.write(`${opening(options, calls)}\n\n`);
   const runs: Run[] = [];
-  if (options.bare) {
-    runs.push(await runBare(stage));
+  for (const opponent of options.compare) {
+    runs.push(await runOpponent(opponent, stage));
+    if (stopped()) return interrupted(out);
     if (options.provider !== null) await aMinute(stage);
   }
-  if (stopped()) return interrupted(out);
   const admitted = await runAdmitted(stage);
   if (stopped()) return interrupted(out);
 
@@ -45,7 +45,7 @@ async function main(options: Options): Promise<number> {
   return verdict.kept ? EXIT.kept : EXIT.broken;
 }
 
-/** The bare run has used up a real provider's quota, which the next one needs full. */
+/** The run before has used up a real provider's quota, which the next one needs full. */
 async function aMinute({ out, interrupted }: Stage): Promise<void> {
   out.write('\nWaiting a minute, until the quota is full again.\n');
   await sleep(60_000, undefined, { signal: interrupted }).catch(() => undefined);

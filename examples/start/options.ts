@@ -2,14 +2,17 @@
 import { parseArgs } from 'node:util';
 import type { Limits } from './quota.js';
 
+/** `bare`: all at once. `p-limit`: as many at once as the provider allows, and nothing known of its minute. */
+export type Opponent = 'bare' | 'p-limit';
+
 export interface Options extends Limits {
   readonly calls: number;
   /** The share of the quota left unused. */
   readonly headroom: number;
   readonly seed: number;
   readonly model: string;
-  /** Whether the burst also runs without admission. */
-  readonly bare: boolean;
+  /** How else the burst runs, before it goes through admission. */
+  readonly compare: readonly Opponent[];
   /** A real provider, in place of the one on loopback. */
   readonly provider: { readonly baseUrl: string; readonly apiKey: string } | null;
 }
@@ -20,8 +23,9 @@ export class UsageError extends Error {
 
 export const HELP = `npm start -- [options]
 
-One burst of streaming chat calls, first bare, then through rx-admission,
-against a provider on loopback that enforces its quota. Needs no key.
+One burst of streaming chat calls, first bare, then through p-limit, then
+through rx-admission, against a provider on loopback that enforces its quota.
+Needs no key.
 
   --calls <n>          calls in the burst (200; 20 with --base-url, where each one costs money)
   --tpm <n>            tokens per minute the provider allows (600000)
@@ -32,7 +36,8 @@ against a provider on loopback that enforces its quota. Needs no key.
   --base-url <url>     a real OpenAI-compatible provider; the key is read from OPENAI_API_KEY,
                        and --tpm, --rpm, --concurrency say what your account may use
   --model <name>       the model to ask (gpt-5)
-  --bare               with --base-url: run the burst without admission as well
+  --compare <names>    what the burst goes through as well: bare, p-limit, both or none
+                       (bare,p-limit; none with --base-url)
   --help               this text
 `;
 
@@ -45,7 +50,7 @@ const KNOWN = {
   seed: { type: 'string' },
   'base-url': { type: 'string' },
   model: { type: 'string' },
-  bare: { type: 'boolean' },
+  compare: { type: 'string' },
   help: { type: 'boolean' },
 } as const;
 
@@ -67,7 +72,7 @@ export function readOptions(argv: readonly string[], env: Environment): Options 
     headroom: share(values.headroom),
     seed: whole('seed', 1, 0),
     model: values.model ?? 'gpt-5',
-    bare: provider === null || values.bare === true,
+    compare: opponents(values.compare ?? (provider === null ? 'bare,p-limit' : 'none')),
     provider,
   };
 }
@@ -94,6 +99,14 @@ function share(text: string | undefined): number {
   const value = /^\d*\.?\d+$/.test(text) ? Number(text) : NaN;
   if (value >= 0 && value <= 0.9) return value;
   throw new UsageError(`--headroom is "${text}"; give a share from 0 to 0.9, for example --headroom 0.05 for 5 %`);
+}
+
+function opponents(text: string): Opponent[] {
+  if (text === 'none') return [];
+  return text.split(',').map((name) => {
+    if (name === 'bare' || name === 'p-limit') return name;
+    throw new UsageError(`--compare is "${text}"; give bare, p-limit, both with a comma between, or none`);
+  });
 }
 
 function providerOf(url: string | undefined, apiKey: string | undefined): Options['provider'] {

@@ -72,14 +72,19 @@ describe('a small burst through admission', () => {
 });
 
 describe('npm start', () => {
-  it('drowns bare, keeps its promise admitted, and prints plain lines where there is no terminal', async () => {
+  it('drowns bare and behind p-limit, keeps its promise admitted, and prints plain lines where there is no terminal', async () => {
     const { code, stdout, stderr } = await start('--calls 30 --tpm 110000 --rpm 60 --concurrency 8'.split(' '));
     expect(stderr).toBe('');
     expect(stdout).not.toContain('\x1b');
-    expect(cells(stdout, 'completed')).toEqual([expect.stringMatching(/^\d+ of 30$/), '30 of 30']);
-    const [bare, admitted] = cells(stdout, '429s').map(Number);
+    const some = expect.stringMatching(/^\d+ of 30$/) as string;
+    expect(cells(stdout, '')).toEqual(['bare', 'p-limit', 'admitted']);
+    expect(cells(stdout, 'completed')).toEqual([some, some, '30 of 30']);
+    const [bare, limited, admitted] = cells(stdout, '429s').map(Number);
     expect(bare).toBeGreaterThan(0);
+    expect(limited).toBeGreaterThan(0);
     expect(admitted).toBe(0);
+    // It keeps to the calls at once, and the minute is what it does not know of.
+    expect(cells(stdout, '  for concurrency')[1]).toBe('0');
     expect(stdout).toMatch(/^Headroom 5\.0 %: covers calls that take up to 3\.2 s longer than others to arrive\.$/m);
     expect(stdout).toMatch(/^Kept: 30 of 30 completed, 0 429s[,;]/m);
     expect(code).toBe(0);

@@ -12,7 +12,7 @@ describe('the options of npm start', () => {
       headroom: 0.05,
       seed: 1,
       model: 'gpt-5',
-      bare: true,
+      compare: ['bare', 'p-limit'],
       provider: null,
     });
   });
@@ -30,12 +30,13 @@ describe('the options of npm start', () => {
     });
   });
 
-  it('asks a real provider for less, and bare only when told to', () => {
+  it('asks a real provider for less, and without admission only when told to', () => {
     const argv = ['--base-url', 'https://example.test/v1'];
     const env = { OPENAI_API_KEY: 'k' };
     const provider = { baseUrl: 'https://example.test/v1', apiKey: 'k' };
-    expect(readOptions(argv, env)).toMatchObject({ calls: 20, bare: false, provider });
-    expect(readOptions([...argv, '--bare'], env)).toMatchObject({ bare: true });
+    expect(readOptions(argv, env)).toMatchObject({ calls: 20, compare: [], provider });
+    expect(readOptions([...argv, '--compare', 'p-limit,bare'], env)).toMatchObject({ compare: ['p-limit', 'bare'] });
+    expect(readOptions(['--compare', 'none'], {})).toMatchObject({ compare: [] });
   });
 
   it('answers help before it looks at anything else', () => {
@@ -60,6 +61,7 @@ describe('the options of npm start', () => {
       ['--base-url', 'https://example.test/v1'],
       'OPENAI_API_KEY is not set, and --base-url needs it; export the key, or leave --base-url out',
     ],
+    [['--compare', 'p-queue'], '--compare is "p-queue"; give bare, p-limit, both with a comma between, or none'],
     [['--call', '3'], "Unknown option '--call'. The options are listed by: npm start -- --help"],
   ])('refuses %j with the value and the remedy', (argv, message) => {
     expect(() => readOptions(argv, {})).toThrow(new UsageError(message));
