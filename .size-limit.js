@@ -13,8 +13,10 @@ const entry = (name, path, limit, some) => ({
   modifyEsbuildConfig: asUsersDo,
 });
 
+// Each limit is a ratchet, not an aim: it says what is there now, so that nothing grows unseen.
 export default [
-  entry('a start', 'index.js', '9 kB', { import: '{ createAdmission, demand, CountingGate, TokenBucket }' }),
-  entry('rx-admission', 'index.js', '20 kB'),
-  entry('rx-admission/testing', 'testing/index.js', '30 kB'),
+  entry('a start', 'index.js', '20 kB', { import: '{ createAdmission, demand, CountingGate, TokenBucket }' }),
+  entry('rx-admission', 'index.js', '25 kB'),
+  entry('rx-admission/database', 'database/index.js', '9 kB'),
+  entry('rx-admission/testing', 'testing/index.js', '38 kB'),
 ];

@@ -7,6 +7,7 @@ import { weighted } from './p5-weighted.js';
 import { withdrawal } from './p6-withdrawal.js';
 import { heap } from './p7-heap.js';
 import { deadlines } from './p8-deadlines.js';
+import { size } from './p9-size.js';
 import { active } from './p10-active.js';
 import type { Bench } from './row.js';
 
@@ -19,5 +20,6 @@ export const benches: ReadonlyMap<string, Bench> = new Map<string, Bench>([
   ['P6', withdrawal],
   ['P7', heap],
   ['P8', deadlines],
+  ['P9', size],
   ['P10', active],
 ]);

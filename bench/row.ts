@@ -84,7 +84,7 @@ export function holds({ bound, ratio, ours }: Row): boolean | null {
 /** The row as one JSON object a line: `oursNs`, `peerNs`, `ratio`; `oursBytes` where bytes are measured. */
 export function toJson(row: Row): string {
   const { bench, what, n, unit, ours, peer, theirs, ratio, bound } = row;
-  const suffix = { ns: 'Ns', bytes: 'Bytes', count: '' }[unit];
+  const suffix = { ns: 'Ns', bytes: 'Bytes', count: 'Count' }[unit];
   return JSON.stringify({
     bench,
     what,

@@ -4,7 +4,11 @@ import { holds, type Row } from './row.js';
 const keyOf = ({ bench, what, n, peer }: Row): string => [bench, what, n, peer ?? ''].join(' | ');
 
 /** Answers the exit code. The third run is made of those programs alone whose verdict it can still turn. */
-export async function verdictOf(first: readonly Row[], runAgain: (ids: readonly string[]) => Promise<Row[]>): Promise<number> {
+export async function verdictOf(
+  first: readonly Row[],
+  runAgain: (ids: readonly string[]) => Promise<Row[]>,
+  say: (line: string) => void = console.error,
+): Promise<number> {
   const failures = new Map<string, number>();
   const count = (rows: readonly Row[]): void => {
     for (const row of rows) {
@@ -13,16 +17,16 @@ export async function verdictOf(first: readonly Row[], runAgain: (ids: readonly 
   };
   const idsOf = (rows: readonly Row[]): string[] => [...new Set(rows.map(({ bench }) => bench))];
   count(first);
-  console.error('second run');
+  say('second run');
   const second = await runAgain(idsOf(first));
   count(second);
   const open = first.filter((row) => failures.get(keyOf(row)) === 1);
   if (open.length > 0) {
-    console.error(`third run, of ${idsOf(open).join(', ')}`);
+    say(`third run, of ${idsOf(open).join(', ')}`);
     count(await runAgain(idsOf(open)));
   }
   const failed = [...failures].filter(([, times]) => times >= 2).map(([key]) => key);
-  for (const key of failed) console.error(`failed twice: ${key}`);
-  console.error(failed.length === 0 ? 'no row failed twice' : `${failed.length} rows failed twice`);
+  for (const key of failed) say(`failed twice: ${key}`);
+  say(failed.length === 0 ? 'no row failed twice' : `${failed.length} rows failed twice`);
   return failed.length === 0 ? 0 : 1;
 }

@@ -178,7 +178,9 @@ export class Jobs {
   }
 
   #options(): { options: AskOptions; leave: Leave | null } {
-    const maxWait = this.random() < 0.2 ? upTo(this.random, 20) : undefined;
+    // Some so long that its timer would be seen, were it left behind.
+    const longest = this.random() < 0.3 ? 3_600_000 : 20;
+    const maxWait = this.random() < 0.2 ? upTo(this.random, longest) : undefined;
     const deadline = this.random() < 0.1 ? this.admission.now() + upTo(this.random, 20) : undefined;
     if (this.random() < 0.6) return { options: { maxWait, deadline }, leave: null };
     const controller = new AbortController();
