@@ -44,6 +44,9 @@ export default defineConfig(
       // Named exports only.
       'no-restricted-syntax': ['error', { selector: 'ExportDefaultDeclaration', message: 'Named exports only.' }],
       'no-restricted-globals': ['error', 'process', 'Buffer', 'setImmediate', 'require'],
+      // Where every grant passes, arrays are walked by index: V8 does not inline the iterator of a frozen one.
+      '@typescript-eslint/prefer-for-of': 'off',
+      '@typescript-eslint/non-nullable-type-assertion-style': 'off',
     },
   },
   {

@@ -52,17 +52,22 @@ export abstract class Ask extends Asking implements Delivery {
     if (context === null) this.hand();
     else {
       this.context = null;
-      context.runInAsyncScope(this.hand, this);
+      context.runInAsyncScope(handOver, this);
     }
   }
 
-  protected hand(): void {
+  /** The answer, here and now. */
+  hand(): void {
     if (this.refusal !== null) this.refused(this.refusal);
     else if (this.stage === 'landed') {
       this.stage = 'delivered';
       this.granted(new Grant(this));
     }
   }
+}
+
+function handOver(this: Ask): void {
+  this.hand();
 }
 
 /** Who wants to be told. */

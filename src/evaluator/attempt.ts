@@ -45,7 +45,7 @@ export function reservedOn(head: Waiter | null, key: Identity): readonly unknown
 function earliestFit(account: AnyAccount, amounts: readonly unknown[], reserved: readonly unknown[], at: number): number | null {
   const instant: unknown = account.earliestFit(amounts, reserved, at);
   if (instant === null || (typeof instant === 'number' && !Number.isNaN(instant))) return instant;
-  throw new TypeError(`earliestFit must answer an instant (ms) or null, not ${String(instant)}`);
+  throw new TypeError(`earliestFit must answer an instant (ms) or null, not ${typeof instant}`);
 }
 
 /**
