@@ -27,7 +27,7 @@ export interface WaiterView extends AccountStatus {
 }
 
 /** All but the line, which is made of the rest when somebody reads it. */
-export type WaiterFields = Omit<WaiterView, 'summary'>;
+type WaiterFields = Omit<WaiterView, 'summary'>;
 
 export class WaiterStatus implements WaiterView {
   declare readonly place: number;

@@ -15,7 +15,7 @@ const versionOf = (name: string): string =>
 /** Whatever a reader of the tarball must find in it. */
 const REQUIRED = ['LICENSE', 'README.md', 'CHANGELOG.md', 'dist/index.js', 'dist/index.d.ts', 'dist/testing/index.js'];
 /** Nothing but these belongs in it. */
-const ALLOWED = /^(?:package\.json|LICENSE|README\.md|CHANGELOG\.md|dist\/.+\.(?:js|d\.ts|js\.map|d\.ts\.map)|src\/.+\.ts)$/;
+const ALLOWED = /^(?:package\.json|LICENSE|(?:README|CHANGELOG|CONTRIBUTING)\.md|docs\/.+\.(?:md|svg)|examples\/.+\.(?:ts|json)|dist\/.+\.(?:js|d\.ts|js\.map|d\.ts\.map)|src\/.+\.ts)$/;
 
 const CONSUMER = `
 import { of } from 'rxjs';
@@ -57,6 +57,14 @@ function checkContents(files: readonly string[]): string {
   if (missing.length > 0) throw new Error(`the tarball lacks ${missing.join(', ')}`);
   if (extra.length > 0) throw new Error(`the tarball carries ${extra.join(', ')}`);
   return `${files.length} files`;
+}
+
+/** What README links to is in the tarball too, but for the tests, which stay in the repository. */
+function checkLinks(files: readonly string[]): string {
+  const targets = [...readFileSync('README.md', 'utf8').matchAll(/\]\((?![a-z]+:|#|test\/)([^)#\s]+)/g)].map(([, target = '']) => target);
+  const dead = targets.filter((target) => !files.includes(target));
+  if (dead.length > 0) throw new Error(`README links to ${[...new Set(dead)].join(', ')}, which the tarball lacks`);
+  return `${targets.length} links of README`;
 }
 
 async function lintPackage(tarball: string): Promise<string> {
@@ -133,6 +141,7 @@ try {
   mkdirSync(project);
 
   await check('contents', () => checkContents(packed.files.map((file) => file.path)));
+  await check('links', () => checkLinks(packed.files.map((file) => file.path)));
   await check('publint', () => lintPackage(tarball));
   await check('install', () => install(project, tarball));
   await check('import', () => importBoth(project));

@@ -85,7 +85,7 @@ function moments(symbols: readonly (readonly [at: number, symbol: string])[]): M
 }
 
 /** Lines that were written, and the column in which each instant stands in all of them. */
-export interface Drawing {
+interface Drawing {
   readonly lines: readonly string[];
   readonly columns: ReadonlyMap<number, number>;
 }
