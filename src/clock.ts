@@ -150,9 +150,15 @@ export class Alarms {
     }
     // At least one unit: an instant that stays due must not spin. Rounded up: a timer that is early finds nothing.
     const delay = Math.max(1, Math.ceil(next - this.#scheduler.now()));
-    this.#timer = this.#scheduler.schedule(() => {
-      this.#fire();
-    }, Math.min(delay, LONGEST_TIMER));
+    try {
+      this.#timer = this.#scheduler.schedule(() => {
+        this.#fire();
+      }, Math.min(delay, LONGEST_TIMER));
+    } catch (error) {
+      // Armed for nothing: the next alarm tries again.
+      this.#armedFor = Infinity;
+      throw error;
+    }
   }
 
   #fire(): void {

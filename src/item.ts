@@ -1,5 +1,5 @@
 /** One item of the operator, from its ask to the end of its inner: the ask, and the inner's observer, in one. */
-import { Subscriber, type Observable } from 'rxjs';
+import { Subscriber, type Observable, type ObservableInput } from 'rxjs';
 import type { Ending } from './admit.js';
 import { Ask } from './ask.js';
 import type { Link } from './chain.js';
@@ -95,9 +95,11 @@ export class Item<T> extends Ask {
   #begin(): void {
     const { run } = this;
     run.running(this);
+    let input: ObservableInput<unknown>;
     let inner: Observable<unknown>;
     try {
-      inner = this.#project();
+      input = this.#project();
+      inner = toObservable(input, this.#grant);
     } catch (error) {
       this.#work = 'unborn';
       run.error(error);
@@ -110,7 +112,8 @@ export class Item<T> extends Ask {
     this.#inner = subscriber;
     if (run.closed) subscriber.unsubscribe();
     try {
-      if (!run.closed) inner.subscribe(subscriber);
+      // Nobody is left to subscribe it for; but what has begun by itself must be told to stop.
+      if (!run.closed || inner !== input) inner.subscribe(subscriber);
     } catch (error) {
       // A teardown that is due as soon as it is known, and throws.
       this.#ending = { kind: 'E', error };
@@ -122,14 +125,13 @@ export class Item<T> extends Ask {
     run.roomMade?.();
   }
 
-  #project(): Observable<unknown> {
+  #project(): ObservableInput<unknown> {
     const { run, value } = this;
-    const grant = this.#grant;
-    if (grant !== null) return toObservable(run.project(value, grant, this.index), grant);
+    if (this.#grant !== null) return run.project(value, this.#grant, this.index);
     // Only a refusal that something stands in for comes here.
     const { onRefused } = run.options;
     if (this.refusal === null || !onRefused) throw new TypeError('neither granted nor refused');
-    return toObservable(onRefused(this.refusal, value), null);
+    return onRefused(this.refusal, value);
   }
 
   /**

@@ -209,13 +209,16 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 const askAlike = ([count, permits, tokens]: readonly [number, number, number]): Act[] =>
   Array.from({ length: count }, () => ({ kind: 'ask', amounts: [permits, null, tokens, null, null] }));
 
+/** Takes all of an account, and then waits for it as the head: those behind it, who want others, may overtake it. */
+const aside: Act = { kind: 'ask', amounts: [null, 2, null, null, null] };
+
 /** Those who stand together want the same, so that subtrees differ in their extremes. */
 const crowd = fc
   .array(fc.tuple(fc.integer({ min: 12, max: 40 }), fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 4 })), {
     minLength: 2,
     maxLength: 4,
   })
-  .map((alike) => alike.flatMap(askAlike));
+  .map((alike) => [aside, aside, ...alike.flatMap(askAlike)]);
 
 export const traces: fc.Arbitrary<Trace> = fc.record({
   crowd: fc.oneof(
