@@ -6,6 +6,7 @@ import { peers } from './peers.js';
 import { beside, type Row } from './row.js';
 import { sizesUpTo } from './settings.js';
 
+const SHORT = 1_000;
 const LONG = 100_000;
 /** A fifth of mergeMap's time where its array has become slow. */
 const FIFTH = 0.2;
@@ -38,19 +39,26 @@ function asPromises(n: number): Contestant {
   return limited('run', (job) => admission.run(whole, job), n);
 }
 
+/** Whoever can bear a line of that length. */
+function others(n: number): Contestant[] {
+  const lanes = n <= LONG ? [merged(n)] : [];
+  for (const { name, upTo, limit } of peers) {
+    // Bottleneck has one size, of its own.
+    const size = n === SHORT ? Math.min(n, upTo) : n;
+    if (size <= upTo) lanes.push(limited(name, limit(AT_ONCE), size));
+  }
+  return lanes;
+}
+
 export async function* contended(): AsyncGenerator<Row> {
   for (const n of sizesUpTo(1e6)) {
-    const lanes = [ours(n), asPromises(n), ours(1e4)];
-    if (n <= LONG) lanes.push(merged(n));
-    for (const { name, upTo, limit } of peers) {
-      if (name === 'bottleneck') lanes.push(limited(name, limit(AT_ONCE), Math.min(n, upTo)));
-      else if (n <= upTo) lanes.push(limited(name, limit(AT_ONCE), n));
-    }
-    const [own, promised, short, ...others] = (await takeTurns(lanes)) as [Series, Series, Series, ...Series[]];
-    for (const peer of others) yield beside({ bench: 'P2', what: '10 at a time' }, own, peer, atMost(peer.name, n));
-    for (const peer of others.filter(({ name }) => name === 'p-limit')) {
-      yield beside({ bench: 'P2', what: '10 at a time, by run()' }, promised, peer);
-    }
+    const lanes = [ours(n), ours(1e4), ...(n <= LONG ? [asPromises(n)] : []), ...others(n)];
+    const [own, short, ...rest] = (await takeTurns(lanes)) as [Series, Series, ...Series[]];
+    const promised = rest.find(({ name }) => name === 'run');
+    const theirs = rest.filter((series) => series !== promised);
+    for (const peer of theirs) yield beside({ bench: 'P2', what: '10 at a time' }, own, peer, atMost(peer.name, n));
+    const limit = theirs.find(({ name }) => name === 'p-limit');
+    if (promised && limit) yield beside({ bench: 'P2', what: '10 at a time, by run()' }, promised, limit);
     if (n === 1e6) yield beside({ bench: 'P2', what: 'growth' }, own, { ...short, name: 'ours at 10 k' }, GROWTH);
   }
 }
