@@ -95,7 +95,7 @@ describe('admit(demand, project)', () => {
     // @ts-expect-error -- an item of another kind
     void rows$.pipe(admit(one, (row: string) => of(row)));
     // @ts-expect-error -- there is no such option
-    void rows$.pipe(admit(one, (row) => of(row), { maxWaits: 5 }));
+    expect(() => rows$.pipe(admit(one, (row) => of(row), { maxWaits: 5 }))).toThrow(TypeError);
     // @ts-expect-error -- a wait is a number of ms
     void rows$.pipe(admit(one, (row) => of(row), { maxWait: '5s' }));
     // @ts-expect-error -- not an outcome
@@ -204,7 +204,7 @@ describe('a new admission', () => {
     // @ts-expect-error -- there is no such policy
     expect(() => createAdmission({ overflow: 'block' })).toThrow(RangeError);
     // @ts-expect-error -- there is no such option
-    createAdmission({ maxWaiter: 5 });
+    expect(() => createAdmission({ maxWaiter: 5 })).toThrow(TypeError);
     createAdmission({ memory: false, maxWaiters: 5, overflow: 'drop-oldest', name: 'kitchen' });
   });
 });
