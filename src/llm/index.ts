@@ -4,3 +4,4 @@ export type { ProviderName } from './providers/provider.js';
 export type { Meter, RateLimit, RateLimitsRead } from './rate-limits.js';
 export { readRateLimits, type ReadOptions } from './read-rate-limits.js';
 export { ClassifiedFailure, type ClassifiedFields, type FailureKind } from './failure.js';
+export { classifyFailure, classifyResponse, type ClassifyOptions, type ResponseLike } from './classify-failure.js';

@@ -7,7 +7,7 @@ export const azure: Provider = {
   rateLimits: [openaiGroup('requests', 'requests', MINUTE), openaiGroup('tokens', 'tokens', MINUTE)],
   failures: [
     // Theirs, not the quota's, though it is a 429.
-    { kind: 'capacity', reason: 'high demand', weight: 3, says: /\bhigh demand\b/i },
+    { kind: 'capacity', reason: 'high demand', weight: 1, says: /\bhigh demand\b/i },
     { kind: 'wait', reason: 'rate limited', weight: 1, words: ['RateLimitReached'] },
     { kind: 'stop', reason: 'quota exhausted', words: ['QuotaExceeded'] },
   ],

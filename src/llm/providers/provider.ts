@@ -53,7 +53,7 @@ export interface FailureRule {
 
 export interface Provider {
   readonly name: ProviderName;
-  /** Headers, or parts of a host's name, that no other provider has. */
+  /** Headers that no other provider has. */
   readonly marks: readonly string[];
   readonly rateLimits: readonly HeaderGroup[];
   /** The header that names what a call was charged. */

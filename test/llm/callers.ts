@@ -1,0 +1,104 @@
+/** The SDKs, each with one plain call and one stream that is read to its end, without retries of their own. */
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createOpenAI } from '@ai-sdk/openai';
+import Anthropic from '@anthropic-ai/sdk';
+import { GoogleGenAI } from '@google/genai';
+import { ChatOpenAI } from '@langchain/openai';
+import { Mistral } from '@mistralai/mistralai';
+import { generateText, streamText, type LanguageModel } from 'ai';
+import Groq from 'groq-sdk';
+import OpenAI from 'openai';
+
+export interface Caller {
+  call(signal?: AbortSignal): Promise<unknown>;
+  stream(signal?: AbortSignal): Promise<unknown>;
+}
+
+interface Message {
+  role: 'user';
+  content: string;
+}
+
+const messages: Message[] = [{ role: 'user', content: 'hello' }];
+const chat = { model: 'm', messages };
+const apiKey = 'k';
+
+/** Reads what an SDK streams. */
+async function drained(stream: AsyncIterable<unknown> | PromiseLike<AsyncIterable<unknown>>): Promise<void> {
+  for await (const _chunk of await stream);
+}
+
+export const callers: Readonly<Record<string, (baseURL: string) => Caller>> = {
+  openai: (baseURL) => {
+    const { completions } = new OpenAI({ baseURL, apiKey, maxRetries: 0 }).chat;
+    return {
+      call: (signal) => completions.create(chat, { signal }),
+      stream: (signal) => drained(completions.create({ ...chat, stream: true }, { signal })),
+    };
+  },
+  '@anthropic-ai/sdk': (baseURL) => {
+    const client = new Anthropic({ baseURL, apiKey, maxRetries: 0 });
+    return {
+      call: (signal) => client.messages.create({ ...chat, max_tokens: 9 }, { signal: signal ?? null }),
+      stream: (signal) => drained(client.messages.create({ ...chat, max_tokens: 9, stream: true }, { signal: signal ?? null })),
+    };
+  },
+  'groq-sdk': (baseURL) => {
+    const { completions } = new Groq({ baseURL, apiKey, maxRetries: 0 }).chat;
+    return {
+      call: (signal) => completions.create(chat, { signal }),
+      stream: (signal) => drained(completions.create({ ...chat, stream: true }, { signal })),
+    };
+  },
+  '@google/genai': (baseUrl) => {
+    const { models } = new GoogleGenAI({ apiKey, httpOptions: { baseUrl } });
+    const asked = (abortSignal?: AbortSignal) => ({ model: 'm', contents: 'hello', config: abortSignal ? { abortSignal } : {} });
+    return {
+      call: (signal) => models.generateContent(asked(signal)),
+      stream: (signal) => drained(models.generateContentStream(asked(signal))),
+    };
+  },
+  '@mistralai/mistralai': (serverURL) => {
+    const client = new Mistral({ serverURL, apiKey, retryConfig: { strategy: 'none' } });
+    const options = (signal?: AbortSignal) => ({ fetchOptions: { signal: signal ?? null } });
+    return {
+      call: (signal) => client.chat.complete(chat, options(signal)),
+      stream: (signal) => drained(client.chat.stream(chat, options(signal))),
+    };
+  },
+  'ai of openai': (baseURL) => ofAiSdk(createOpenAI({ baseURL, apiKey }).chat('m')),
+  'ai of anthropic': (baseURL) => ofAiSdk(createAnthropic({ baseURL, apiKey })('m')),
+  langchain: (baseURL) => {
+    const model = new ChatOpenAI({ model: 'm', apiKey, maxRetries: 0, configuration: { baseURL } });
+    return {
+      call: (signal) => model.invoke('hello', { ...(signal ? { signal } : {}) }),
+      stream: (signal) => drained(model.stream('hello', { ...(signal ? { signal } : {}) })),
+    };
+  },
+  fetch: (url) => ({
+    call: async (signal) => {
+      const response = await fetch(url, { method: 'POST', signal: signal ?? null });
+      const { status, headers } = response;
+      throw Object.assign(new Error('the call failed'), { status, headers, body: await response.text() });
+    },
+    stream: async (signal) => {
+      const response = await fetch(url, { method: 'POST', signal: signal ?? null });
+      // As a reader of events may have it: the data of the one that is an error.
+      const data: unknown = JSON.parse(/^data: (.*)$/m.exec(await response.text())?.[1] ?? '{}');
+      throw new Error('the stream failed', { cause: data });
+    },
+  }),
+};
+
+function ofAiSdk(model: LanguageModel): Caller {
+  const asked = (abortSignal?: AbortSignal) => ({ model, prompt: 'hello', maxRetries: 0, ...(abortSignal ? { abortSignal } : {}) });
+  return {
+    call: (signal) => generateText(asked(signal)),
+    stream: async (signal) => {
+      // It prints every error unless somebody takes them, and hands them over as parts.
+      for await (const part of streamText({ ...asked(signal), onError: () => undefined }).fullStream) {
+        if (part.type === 'error') throw part.error;
+      }
+    },
+  };
+}
