@@ -1,5 +1,19 @@
 /** The operator side: permits in the demand, connections under the grant, and the order of it all. */
-import { NEVER, type Observable, concat, firstValueFrom, from, lastValueFrom, of, take, throwError, toArray } from 'rxjs';
+import {
+  NEVER,
+  concat,
+  defaultIfEmpty,
+  firstValueFrom,
+  from,
+  lastValueFrom,
+  of,
+  take,
+  takeUntil,
+  throwError,
+  timer,
+  toArray,
+  type Observable,
+} from 'rxjs';
 import type { Pool, PoolClient } from 'pg';
 import { CountingGate, RefusedError, TokenBucket, createAdmission, demand, type Admission } from 'rx-admission';
 import { pgProvider, withDatabase, withDatabases } from 'rx-admission/database';
@@ -319,6 +333,24 @@ describe('cutting', () => {
     await settled();
     expect([0, 2]).toContain((await rows()).length);
     expect(out()).toBe(0);
+  });
+
+  it('severs it where the work alone is unsubscribed, and the output goes on', async () => {
+    const work = withDatabase(provider('x'));
+    const lingering = work.project((row: string, client: PoolClient) =>
+      from(client.query(table.insert(row)).then(() => client.query(LINGER))),
+    );
+    const ended = lastValueFrom(
+      from(['a', 'b']).pipe(
+        admission.admit(work.demand(), (row, grant, index) =>
+          lingering(row, grant, index).pipe(takeUntil(timer(60)), defaultIfEmpty(null)),
+        ),
+        toArray(),
+      ),
+    );
+    expect(await ended).toEqual([null, null]);
+    await settled();
+    expect([await rows(), out(), pool.totalCount]).toEqual([[], 0, 0]);
   });
 
   it('keeps the grant of a promise that goes on, without its connection', async () => {
