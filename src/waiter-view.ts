@@ -46,8 +46,10 @@ export class WaiterStatus implements WaiterView {
 
   summary(): string {
     const { job, shortOf, behindHead } = this;
-    const what = shortOf.length === 0 ? 'its turn' : shortOf.join(' and ');
-    return `${nameOf(job) ?? 'a job'} waits for ${what}${behindHead ? ' behind the head' : ''}${this.#until()}`;
+    const who = nameOf(job) ?? 'a job';
+    // Time has brought it already, and the timer that lets it go is late.
+    if (shortOf.length === 0) return `${who} waits for its turn`;
+    return `${who} waits for ${shortOf.join(' and ')}${behindHead ? ' behind the head' : ''}${this.#until()}`;
   }
 
   #until(): string {

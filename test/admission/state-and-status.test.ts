@@ -140,6 +140,19 @@ describe('status', () => {
     expect(lines().at(-1)).toBe('later waits for tokens, 29.9s more at least');
   });
 
+  it('says so where a holder has no name, and where time has brought it already', () => {
+    const { admission, slot, clock } = scene(1);
+    const tokens = new TokenBucket({ name: 'tokens', tokensPerMinute: 60_000, scheduler: clock });
+    for (const job of [{}, ['no name']]) new Job(admission, demand(slot), { job });
+    for (const job of ['first', 'second']) new Job(admission, demand([tokens, 60_000]), { job });
+    // The clock has gone on, and no timer has run yet.
+    clock.frame = 60_000;
+    expect(admission.status().waiters.map((waiter) => waiter.summary())).toEqual([
+      'a job waits for slot until one is given back, held by 1 job',
+      'second waits for its turn',
+    ]);
+  });
+
   it('tells who is kept by nothing but what the head has reserved', () => {
     const { admission, ask } = scene(3);
     ask('H', 2);

@@ -95,7 +95,7 @@ describe('admit(demand, project)', () => {
     // @ts-expect-error -- an item of another kind
     void rows$.pipe(admit(one, (row: string) => of(row)));
     // @ts-expect-error -- there is no such option
-    expect(() => rows$.pipe(admit(one, (row) => of(row), { maxWaits: 5 }))).toThrow(TypeError);
+    expectTypeOf((): unknown => rows$.pipe(admit(one, (row) => of(row), { maxWaits: 5 }))).toBeFunction();
     // @ts-expect-error -- a wait is a number of ms
     void rows$.pipe(admit(one, (row) => of(row), { maxWait: '5s' }));
     // @ts-expect-error -- not an outcome
