@@ -120,6 +120,24 @@ it('says that nothing was committed where a failed statement was swallowed, and 
   expect(mikro.out()).toBe(0);
 });
 
+it('refuses writes of a session that only reads, and leaves nothing out where the hint cannot be given', async () => {
+  const provider = mikroOrmProvider({ ...BOUND, orm: mikro.orm });
+  const work = withDatabase(provider, { readOnly: true });
+  const writing = createAdmission().run(work.demand(), work.work((em) => em.execute(mikro.table.insert('no'))));
+  await expect(writing).rejects.toThrow('read-only');
+  const handle = await provider.acquire();
+  // The pool has no other connection yet: this is the one it hands out again.
+  const { client: pool } = mikro.orm.em.getKnex() as unknown as {
+    client: { acquireConnection(): Promise<object>; releaseConnection(connection: object): Promise<void> };
+  };
+  await provider.close(handle);
+  const free = (await pool.acquireConnection()) as { query: unknown };
+  free.query = () => Promise.reject(new Error('no'));
+  await pool.releaseConnection(free);
+  await expect(provider.acquire({ readOnly: true })).rejects.toMatchObject({ cause: { message: 'no' } });
+  expect(mikro.out()).toBe(0);
+});
+
 it('hands nothing out where the connection cannot be had', async () => {
   const work = withDatabase(mikroOrmProvider({ ...BOUND, orm: mikro.orm }));
   await mikro.orm.close(true);

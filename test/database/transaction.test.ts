@@ -199,6 +199,19 @@ describe('the bound pool', () => {
       createAdmission().run(work.demand(), work.work(() => provider.pool.query(statement)));
     await expect(run('COMMIT')).rejects.toThrow('the transaction is the job’s');
     await expect(run('ROLLBACK;')).rejects.toThrow('the transaction is the job’s');
+    const byCallback = createAdmission().run(
+      work.demand(),
+      work.work(
+        () =>
+          new Promise<void>((resolve, reject) => {
+            provider.pool.query('COMMIT', (error) => {
+              if (error instanceof Error) reject(error);
+              else resolve();
+            });
+          }),
+      ),
+    );
+    await expect(byCallback).rejects.toThrow('the transaction is the job’s');
     await expect(run('START TRANSACTION ISOLATION LEVEL SERIALIZABLE')).rejects.toThrow('modes of its own');
   });
 

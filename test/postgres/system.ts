@@ -33,9 +33,9 @@ export async function startSystem(): Promise<Postgres> {
   });
 }
 
-export const isRoot = (): boolean => process.getuid?.() === 0;
+const isRoot = (): boolean => process.getuid?.() === 0;
 
-export function ownerOf(user: string): Owner | null {
+function ownerOf(user: string): Owner | null {
   const id = (flag: string): number => Number(execFileSync('id', [flag, user], { stdio: 'pipe' }).toString());
   try {
     return { uid: id('-u'), gid: id('-g') };
