@@ -3,7 +3,6 @@ import { Subject, type Observable, type SchedulerLike } from 'rxjs';
 import type { AnyAccount } from './accounts/account.js';
 import type { HttpGate } from './accounts/counting-gate.js';
 import type { MemoryGate } from './accounts/memory-gate.js';
-import { nonNegative } from './accounts/validation.js';
 import { AskFor, type Ask, type Consumer } from './ask.js';
 import { Chain } from './chain.js';
 import { Alarms, bindClock } from './clock.js';
@@ -20,6 +19,7 @@ import { PassingTurn, Turn, type Books, type Effect } from './evaluator/turn.js'
 import { newcomer, type Waiter } from './evaluator/waiter.js';
 import type { AdmissionEvent } from './events.js';
 import { chargeAsk, Grant } from './grant.js';
+import { assertAskOptions } from './options.js';
 import { Notice, Outbox } from './outbox.js';
 import { Signals } from './signals.js';
 import { currentContext } from '#platform';
@@ -238,14 +238,8 @@ export class Desk {
   /** Null for an ask that may go on to the accounts. */
   #refusedAtTheDoor(ask: Ask): AdmissionError | null {
     assertOutsideFold();
-    const { signal, maxWait, deadline } = ask.options;
-    if (maxWait !== undefined && maxWait !== Infinity) nonNegative('maxWait (ms)', maxWait);
-    if (deadline !== undefined && (typeof deadline !== 'number' || Number.isNaN(deadline))) {
-      throw new RangeError(`deadline must be an instant of admission.now(), not ${String(deadline)}`);
-    }
-    if (signal !== undefined && typeof signal.aborted !== 'boolean') {
-      throw new TypeError('signal must be an AbortSignal; of an AbortController, give its signal');
-    }
+    assertAskOptions(ask.options);
+    const { signal, deadline } = ask.options;
     const { closedBy } = this.#state;
     if (closedBy) return closedBy;
     if (signal?.aborted) return new CancelledError('the ask was cancelled before it was made', { cause: signal.reason });

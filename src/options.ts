@@ -1,4 +1,5 @@
 /** Whether something that was handed over as options is some: what nobody would read is said at once, not ignored. */
+import { nonNegative } from './accounts/validation.js';
 import type { AdmissionOptions } from './admission.js';
 import type { AdmitOptions } from './admit.js';
 import type { AskOptions } from './ask.js';
@@ -47,6 +48,21 @@ export function assertOptions(way: keyof typeof KNOWN, options: unknown): void {
   if (isSignal(options)) throw new TypeError(`the options of ${way} are an object, not the signal itself: write { signal }`);
   for (const key in options) {
     if (!Object.hasOwn(known, key)) throw new TypeError(`${way} has no option "${key}"; it has ${listed()}`);
+  }
+}
+
+/**
+ * Checks what the options of one ask say.
+ *
+ * @throws RangeError, or TypeError where a signal is none.
+ */
+export function assertAskOptions({ signal, maxWait, deadline }: AskOptions): void {
+  if (maxWait !== undefined && maxWait !== Infinity) nonNegative('maxWait (ms)', maxWait);
+  if (deadline !== undefined && (typeof deadline !== 'number' || Number.isNaN(deadline))) {
+    throw new RangeError(`deadline must be an instant of admission.now(), not ${String(deadline)}`);
+  }
+  if (signal !== undefined && typeof signal.aborted !== 'boolean') {
+    throw new TypeError('signal must be an AbortSignal; of an AbortController, give its signal');
   }
 }
 

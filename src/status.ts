@@ -11,8 +11,8 @@ import { WaiterStatus, type WaiterView } from './waiter-view.js';
 export interface AccountView {
   readonly name: string;
   readonly category: string;
+  /** Not a number where the account cannot tell just now; so `inUse`. */
   readonly capacity: number;
-  /** Not a number where the account cannot tell just now. */
   readonly inUse: number;
   /** Jobs held on it. */
   readonly waiters: number;
@@ -52,7 +52,7 @@ export function statusOf(desk: Desk): AdmissionStatus {
     accounts: desk.ledger.accounts.map((account) => ({
       name: account.name,
       category: account.category ?? 'custom',
-      capacity: account.capacity,
+      capacity: known(() => account.capacity) ?? NaN,
       inUse: known(() => account.inUse(at)) ?? NaN,
       waiters: desk.ledger.marked(account),
       indicator: known(() => account.statusIndicator?.(at)),

@@ -112,9 +112,12 @@ describe('drain', () => {
       override inUse(): number {
         throw new Error('no idea');
       }
+      override get capacity(): number {
+        throw new Error('no idea');
+      }
     }
     const job = new Job(admission, demand(new Mute({ name: 'mute', capacity: 1 })), { job: 'A' });
-    expect(admission.status().accounts).toMatchObject([{ name: 'mute', inUse: NaN, capacity: 1 }]);
+    expect(admission.status().accounts).toMatchObject([{ name: 'mute', inUse: NaN, capacity: NaN }]);
     const drain = admission.drain({ timeout: 5 });
     clock.advanceTo(5);
     await expect(drain).resolves.toMatchObject({ drained: false, left: [{ job: 'A', accounts: ['mute'] }] });

@@ -40,12 +40,6 @@ const PLANTED: readonly Planted[] = [
     to: '    this.size -= 1;',
   },
   {
-    bug: 'the first live slot is passed over',
-    file: 'group.ts',
-    from: '    while (slotAt(node, node.from) === null) node.from += 1;',
-    to: '    while (slotAt(node, node.from) === null) node.from += 1;\n    if (node.live > 40) node.from += 1;',
-  },
-  {
     bug: 'a deadline is taken from the first of a group alone',
     file: 'group.ts',
     from: 'if (instant < found) found = instant;',

@@ -170,7 +170,7 @@ class World {
 }
 
 /** What an admission that passes so tells of a trace, line by line. */
-export function* story({ crowd, steps }: Trace, pass: Pass): Generator<string> {
+function* story({ crowd, steps }: Trace, pass: Pass): Generator<string> {
   const world = new World(pass);
   let at = 0;
   let told = 0;
