@@ -17,6 +17,7 @@ const entry = (name, path, limit, some) => ({
 export default [
   entry('a start', 'index.js', '20 kB', { import: '{ createAdmission, demand, CountingGate, TokenBucket }' }),
   entry('rx-admission', 'index.js', '25 kB'),
+  entry('rx-admission/llm', 'llm/index.js', '12 kB'),
   entry('rx-admission/database', 'database/index.js', '9 kB'),
   entry('rx-admission/testing', 'testing/index.js', '38 kB'),
 ];

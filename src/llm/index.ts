@@ -5,3 +5,7 @@ export type { Meter, RateLimit, RateLimitsRead } from './rate-limits.js';
 export { readRateLimits, type ReadOptions } from './read-rate-limits.js';
 export { ClassifiedFailure, type ClassifiedFields, type FailureKind } from './failure.js';
 export { classifyFailure, classifyResponse, type ClassifyOptions, type ResponseLike } from './classify-failure.js';
+export { charge, type Budget, type Charge, type ChargePolicy } from './charge.js';
+export { Estimator, ModelEstimateStatus, type Estimate, type EstimatorOptions } from './estimate.js';
+export { usageOf, type Usage } from './usage.js';
+export { callOf, type LlmCall, type Protocol } from './call.js';

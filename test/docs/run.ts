@@ -33,6 +33,7 @@ export async function bundled(blocks: readonly Block[]): Promise<Bundle> {
     plugins: [virtual(new Map(blocks.map((block) => [name(block), source(block)])))],
     alias: {
       'rx-admission': resolve(ROOT, 'src/index.ts'),
+      'rx-admission/llm': resolve(ROOT, 'src/llm/index.ts'),
       'rx-admission/database': resolve(ROOT, 'src/database/index.ts'),
       'rx-admission/testing': resolve(ROOT, 'src/testing/index.ts'),
       '#platform': resolve(ROOT, 'src/platform/node.ts'),
