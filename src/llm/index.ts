@@ -9,3 +9,5 @@ export { charge, type Budget, type Charge, type ChargePolicy } from './charge.js
 export { Estimator, ModelEstimateStatus, type Estimate, type EstimatorOptions } from './estimate.js';
 export { usageOf, type Usage } from './usage.js';
 export { callOf, type LlmCall, type Protocol } from './call.js';
+export { admittedFetch, type AdmittedFetchOptions, type Fetch } from './fetch/admitted-fetch.js';
+export type { AdmittedOptions, ForCall } from './fetch/admitted-options.js';

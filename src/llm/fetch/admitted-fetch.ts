@@ -1,0 +1,61 @@
+/** A `fetch` that lets calls of a model in one by one, for any SDK that takes one. */
+import type { Admission } from '../../index.js';
+import { settingsOf, type AdmittedOptions } from './admitted-options.js';
+import { exchange } from './exchange.js';
+import { askingForUsage, lacksUsage } from './include-usage.js';
+import { readCall, type FetchInit, type FetchInput } from './read-call.js';
+import { refusalResponse } from './refusal.js';
+import { Turnstile } from './turnstile.js';
+
+export interface AdmittedFetchOptions extends AdmittedOptions {
+  /** What sends the requests; the global `fetch` unless given. */
+  readonly fetch?: Fetch | undefined;
+  /**
+   * OpenAI's chat streams state their usage only when asked. `ask`: they are asked, and the event is left out of what the
+   * caller sees. `leave`: the request stays as it is, and what was reserved stays spent. `ask` unless given.
+   */
+  readonly usage?: 'ask' | 'leave' | undefined;
+  /** `response`: a refusal is the provider's 429, which its SDK does not retry. `throw`: it is the `AdmissionError`. */
+  readonly onRefused?: 'response' | 'throw' | undefined;
+}
+
+export type Fetch = (input: FetchInput, init?: FetchInit) => Promise<Response>;
+
+/**
+ * A drop-in `fetch`: each request that asks a model for something waits for what it needs, and holds it until its answer has
+ * been read to the end, has failed, was cancelled or was dropped. Other requests pass.
+ *
+ * Each attempt of an SDK's retry is a request, so it is admitted like any other. The SDK's own `timeout` runs while a call
+ * waits: give a `maxWait` below it.
+ *
+ * @throws TypeError when no account is named.
+ *
+ * @example
+ * ```ts
+ * const gpt = new TokenBucket({ name: 'gpt-5', tokensPerMinute: 200_000, requestsPerMinute: 500 });
+ * const client = new OpenAI({ fetch: admittedFetch(createAdmission(), { tokens: gpt }) });
+ * ```
+ */
+export function admittedFetch(admission: Admission, options: AdmittedFetchOptions): Fetch {
+  const settings = settingsOf('admittedFetch', options);
+  const turnstile = new Turnstile(admission, settings);
+  // Looked up at each call: a global one that a test or a tracer replaces is honoured.
+  const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
+  return async (input, init) => {
+    const read = await readCall(input, init);
+    if (read === null) return send(input, init);
+    const { call, text } = read;
+    const usageIsOurs = options.usage !== 'leave' && text !== null && lacksUsage(call);
+    const sent = usageIsOurs ? askingForUsage(call, init ?? {}) : init;
+    return exchange(turnstile, settings, {
+      call,
+      signal: init?.signal ?? (input instanceof Request ? input.signal : null),
+      usageIsOurs,
+      send: (signal) => send(input, { ...sent, signal }),
+      refused: (error) => {
+        if (options.onRefused === 'throw') throw error;
+        return refusalResponse(error, call.protocol, admission.now());
+      },
+    });
+  };
+}

@@ -1,0 +1,63 @@
+/** What every adapter takes: which accounts a call asks, what it costs there, how long it may wait and hold. */
+import type { Account, Demand, Log, Outcome } from '../../index.js';
+import type { LlmCall } from '../call.js';
+import type { ChargePolicy } from '../charge.js';
+import type { ClassifyOptions } from '../classify-failure.js';
+import { Estimator } from '../estimate.js';
+import type { ClassifiedFailure } from '../failure.js';
+import type { RateLimitsRead } from '../rate-limits.js';
+
+/** One for all calls, or chosen for each; none for a call that `undefined` is answered for. */
+export type ForCall<T> = T | ((call: LlmCall) => T | undefined);
+
+export interface AdmittedOptions {
+  /** The budget of all tokens, input and output together. */
+  readonly tokens?: ForCall<Account> | undefined;
+  /** The budget of input tokens, where it is one of its own. */
+  readonly input?: ForCall<Account> | undefined;
+  /** The budget of output tokens, where it is one of its own. */
+  readonly output?: ForCall<Account> | undefined;
+  /** Accounts that give one permit to each call: a gate of calls at once, a window of requests per day. */
+  readonly permits?: ForCall<readonly Account[]> | undefined;
+  /** Builds the whole demand, from what the options above made of the call. */
+  readonly demand?: ((call: LlmCall, metered: Demand) => Demand) | undefined;
+  /** What a call reserves and costs; unless given, the policy of whose protocol it speaks. */
+  readonly charge?: ChargePolicy | undefined;
+  /** Unless given, one of its own: bytes over four, plus the most that was asked for, corrected by what was used. */
+  readonly estimator?: Estimator | undefined;
+  /** ms to wait at most; then the call is refused. Keep it below the SDK's own `timeout`, which runs meanwhile. */
+  readonly maxWait?: number | undefined;
+  /** ms that an answer may lie unread before it is cut and its permits come back. 300,000 unless given. */
+  readonly maxHold?: number | undefined;
+  /** What events and status call it; its model and operation unless given. */
+  readonly job?: ((call: LlmCall) => unknown) | undefined;
+  /** Whose errors and headers these are, and how long a wait is borne; see `classifyFailure`. */
+  readonly classify?: ClassifyOptions | undefined;
+  /** What a failure tells the accounts of the call. */
+  readonly outcome?: ((failure: ClassifiedFailure, asked: Demand) => Outcome) | undefined;
+  /** Hears the rate limits of every answer that states some. */
+  readonly onLimits?: ((limits: RateLimitsRead, call: LlmCall) => void) | undefined;
+  readonly log?: Log | undefined;
+}
+
+/** Five minutes: more than any pause of a reader that still reads, less than the ten minutes after which SDKs give up. */
+const MAX_HOLD = 300_000;
+
+/** The options with what stands for those left out. */
+export type Settings = AdmittedOptions & {
+  readonly estimator: Estimator;
+  readonly maxHold: number;
+  readonly log: Log;
+};
+
+/** @throws TypeError when no account is named; RangeError when a time is none. */
+export function settingsOf(way: string, options: AdmittedOptions): Settings {
+  const { tokens, input, output, permits, demand, maxHold = MAX_HOLD, maxWait = Infinity } = options;
+  if ([tokens, input, output, permits, demand].every((each) => each === undefined)) {
+    throw new TypeError(`${way} names no account, and would admit everything: give it tokens, permits or a demand`);
+  }
+  for (const [name, ms] of Object.entries({ maxHold, maxWait })) {
+    if (!(ms >= 0)) throw new RangeError(`${name} must be zero or a positive number of ms, not ${String(ms)}`);
+  }
+  return { ...options, estimator: options.estimator ?? new Estimator(), maxHold, log: options.log ?? console };
+}

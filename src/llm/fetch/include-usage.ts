@@ -1,0 +1,18 @@
+/** Asks OpenAI's chat streams for their usage, which they only state when asked. */
+import type { LlmCall } from '../call.js';
+import { inner } from '../usage.js';
+
+/** Whether a request streams without asking for its usage; the Responses API and other protocols state it unasked. */
+export const lacksUsage = ({ operation, protocol, body }: LlmCall): boolean =>
+  protocol === 'openai' &&
+  (operation === 'chat/completions' || operation === 'completions') &&
+  body.stream === true &&
+  inner(body, 'stream_options').include_usage === undefined;
+
+/** The same request, asking for its usage; the length that it may have stated is not its length any more. */
+export function askingForUsage({ body }: LlmCall, init: RequestInit): RequestInit {
+  const headers = new Headers(init.headers);
+  headers.delete('content-length');
+  const stream_options = { ...inner(body, 'stream_options'), include_usage: true };
+  return { ...init, headers, body: JSON.stringify({ ...body, stream_options }) };
+}

@@ -1,0 +1,101 @@
+/** One attempt that was let in, from its grant to its end: what it used is charged, and how it went is told, once. */
+import type { Demand, Grant, Outcome } from '../../index.js';
+import { labelOf, type LlmCall } from '../call.js';
+import type { Charge, ChargePolicy } from '../charge.js';
+import { classifyFailure } from '../classify-failure.js';
+import type { Estimate } from '../estimate.js';
+import type { ClassifiedFailure } from '../failure.js';
+import type { HeadersLike } from '../header-reader.js';
+import { readRateLimits } from '../read-rate-limits.js';
+import type { Usage } from '../usage.js';
+import type { Settings } from './admitted-options.js';
+import type { Debit } from './turnstile.js';
+
+/**
+ * How an attempt ended. `answered`: whole. `failed`: an answer that broke, or none at all. `refused`: the provider said
+ * no, before it did anything. `left`: the caller lost interest.
+ */
+export type Ending =
+  | { readonly kind: 'answered'; readonly usage: Usage | null }
+  | { readonly kind: 'failed' | 'refused'; readonly error: unknown; readonly usage?: Usage | null }
+  | { readonly kind: 'left'; readonly usage?: Usage | null };
+
+interface Fields {
+  readonly grant: Grant;
+  readonly call: LlmCall;
+  readonly estimate: Estimate;
+  readonly policy: ChargePolicy;
+  readonly reserved: Charge;
+  readonly debits: readonly Debit[];
+  readonly settings: Settings;
+}
+
+export class Passage {
+  readonly #fields: Fields;
+  #ended = false;
+
+  constructor(fields: Fields) {
+    this.#fields = fields;
+  }
+
+  /** Aborts with the caller's signal, and when a drain runs out of time. */
+  get signal(): AbortSignal {
+    return this.#fields.grant.signal;
+  }
+
+  get label(): string {
+    return labelOf(this.#fields.call);
+  }
+
+  /** The headers of the answer: what they say of the limits is passed on. */
+  heard(headers: HeadersLike): void {
+    const { call, settings } = this.#fields;
+    if (settings.onLimits === undefined) return;
+    const read = readRateLimits(headers, { provider: settings.classify?.provider });
+    if (read.limits.length > 0) settings.onLimits(read, call);
+  }
+
+  /** The first ending counts; whatever happens to an answer afterwards, its permits are back already. */
+  end(ending: Ending): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    const { grant, settings } = this.#fields;
+    let outcome: Outcome = 'ignored';
+    try {
+      this.#charge(ending);
+      outcome = this.#outcome(ending);
+    } catch (error) {
+      // A fault of what was plugged in must not cost the caller an answer that has come.
+      settings.log.warn(`${this.label}: could not be settled: ${String(error)}`);
+    } finally {
+      grant.release(outcome);
+    }
+  }
+
+  #charge(ending: Ending): void {
+    const { grant, call, estimate, policy, reserved, debits, settings } = this.#fields;
+    const cost = ending.kind === 'refused' ? policy.refused(reserved) : ending.usage ? policy.settle(ending.usage, reserved) : null;
+    // Nobody knows what it used: what was reserved stays spent.
+    if (cost === null) return;
+    for (const { account, budget } of debits) {
+      const isAsked = grant.demand.entries.some((entry) => entry.account === account);
+      if (isAsked) grant.charge(account, cost[budget]);
+    }
+    if (ending.kind === 'answered' && ending.usage) settings.estimator.learn(call, estimate, ending.usage);
+  }
+
+  #outcome(ending: Ending): Outcome {
+    if (ending.kind === 'answered') return 'success';
+    if (ending.kind === 'left') return 'ignored';
+    const { grant, settings } = this.#fields;
+    const failure = classifyFailure(ending.error, settings.classify);
+    return (settings.outcome ?? pressureOn)(failure, grant.demand);
+  }
+}
+
+/** Our quota slows the bucket down, their trouble the window; an account that is neither learns nothing. */
+function pressureOn(failure: ClassifiedFailure, asked: Demand): Outcome {
+  const about = { wait: 'token_bucket', capacity: 'elastic_window' }[failure.kind as string];
+  const account = about === undefined ? undefined : asked.entries.find((entry) => entry.account.category === about)?.account;
+  return account === undefined ? 'ignored' : { pressure: failure, account };
+}
