@@ -11,3 +11,5 @@ export { usageOf, type Usage } from './usage.js';
 export { callOf, type LlmCall, type Protocol } from './call.js';
 export { admittedFetch, type AdmittedFetchOptions, type Fetch } from './fetch/admitted-fetch.js';
 export type { AdmittedOptions, ForCall } from './fetch/admitted-options.js';
+export { retryUpstream, retryWindow, type RetryOptions, type RetryWindow } from './retry-upstream.js';
+export { streamOf, type SdkStream, type StartStream, type StreamOptions } from './stream-of.js';
