@@ -1,6 +1,7 @@
 /** `npm run bench:page -- figures.json`: writes the figures into docs/performance.md, and draws their plots. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus, totalmem } from 'node:os';
+import { cpus, loadavg, totalmem } from 'node:os';
+import { benches } from './benches.js';
 import { figuresIn, type FigureLine } from './figures.js';
 import { plotsOf } from './plots.js';
 import { shown } from './table.js';
@@ -35,11 +36,15 @@ function rowOf(line: FigureLine): string {
 function sectionOf(lines: readonly FigureLine[]): string {
   const failing = lines.filter(({ holds }) => holds === false).length;
   const bound = lines.filter(({ holds }) => holds !== null).length;
+  const run = new Set(lines.map(({ bench }) => bench));
+  const missing = [...benches.keys()].filter((bench) => !run.has(bench));
+  const load = loadavg()[2]?.toFixed(1) ?? '';
   const memory = Math.round(totalmem() / 2 ** 30);
   const machine = `${cpus().length} shared cores of ${cpus()[0]?.model.trim() ?? 'an unknown CPU'}, ${memory} GB, ${process.platform}`;
   return [
     HEADING,
-    `Node ${process.version}, ${machine}. Least / median. ${bound} rows bind, and ${bound - failing} of them hold.\n`,
+    `Node ${process.version}, ${machine}; load ${load} over the quarter of an hour before this was written. Least / median.`,
+    `${bound} rows bind, and ${bound - failing} of them hold.${missing.length > 0 ? ` Not run: ${missing.join(', ')}.` : ''}\n`,
     '| | work | n | ours | beside | theirs | ratio | must be |',
     '|---|---|--:|--:|---|--:|--:|---|',
     ...lines.map(rowOf),

@@ -38,7 +38,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2;
 }
 
-export const figureOf = (values: readonly number[]): Figure => ({ least: Math.min(...values), median: median(values) });
+const figureOf = (values: readonly number[]): Figure => ({ least: Math.min(...values), median: median(values) });
 
 interface About {
   readonly bench: string;

@@ -22,7 +22,7 @@ function figure(value: Figure | null, unit: Unit): string {
   return `${shown(value.least)} / ${shown(value.median)}${UNITS[unit]}`;
 }
 
-export function boundOf({ bound, unit }: Row): string {
+function boundOf({ bound, unit }: Row): string {
   if (bound === null) return '';
   return bound.on === 'ratio' ? `≤ ${bound.atMost} ×` : `≤ ${bound.atMost.toLocaleString('en')}${UNITS[unit]}`;
 }

@@ -23,7 +23,7 @@ export interface ClassifyOptions {
 }
 
 /** As LangChain and the AI SDK have it: a longer wait is no matter of a retry. */
-export const LONGEST_WAIT = 60_000;
+const LONGEST_WAIT = 60_000;
 
 /** `Please try again in 7.66s`, `Please retry in 10h17m5.72s`. */
 const IN_TEXT = /\b(?:try again|retry) in ((?:\d+(?:\.\d+)?(?:ms|[smhd]))+)/i;
