@@ -10,8 +10,8 @@ const SECONDS = { timeout: 60_000 };
  * program for collecting in vain: with a small young generation that comes after the latch.
  */
 const SMALL_YOUNG_GENERATION = '--max-semi-space-size=1';
-/** A marking that began while the heap filled would end by itself, without any allocation, and collect. */
-const NO_COLLECTION_UNDER_WAY = ['--no-incremental-marking', '--no-memory-reducer'];
+/** A marking that began while the heap filled would end by itself, and a young generation that is full collects the old one. */
+const NO_COLLECTION_UNDER_WAY = ['--no-incremental-marking', '--no-memory-reducer', '--min-semi-space-size=16'];
 const GRANTS = ['a', 'b', 'c', 'd', 'e'].map((granted) => ({ granted }));
 
 let children: Children;
