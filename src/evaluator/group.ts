@@ -76,7 +76,8 @@ export class Group {
 
   append(waiter: Waiter, owner: object): void {
     if (this.size === 0) this.#reset();
-    else if (this.#next === WIDTH << (BITS * this.#height)) this.#grow(owner);
+    // Those who moved into fresh slots may fill them just as well.
+    else while (this.#next === WIDTH << (BITS * this.#height)) this.#grow(owner);
     const { ask } = waiter;
     ask.group = this;
     ask.slot = this.#next;

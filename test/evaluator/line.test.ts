@@ -80,6 +80,31 @@ describe('Line', () => {
     expect(last.ask.slot).toBeLessThan(64);
   });
 
+  it.each([
+    [1, 31],
+    [1, 32],
+    [1, 33],
+    [2, 1_024],
+  ])('moves those who stay into fresh slots, also where they fill them: %s levels, %s stay', (levels, stay) => {
+    const line = new Line();
+    line.append(waiterFor(demand(gate)));
+    // A level holds 32 times what the one below it does; it is full once that many have come.
+    const come = Array.from({ length: 32 ** (levels + 1) }, () => waiterFor(demand(gate)));
+    for (const waiter of come) line.append(waiter);
+    const left = come.slice(stay);
+    for (const { ask } of left) line.remove(ask);
+    const last = waiterFor(demand(gate));
+    line.append(last);
+    expect(last.ask.slot).toBe(stay);
+    const waiting = [line.head, ...come.slice(0, stay), last];
+    expect(line.toArray()).toEqual(waiting);
+    for (const waiter of waiting) {
+      expect(line.head).toBe(waiter);
+      if (waiter !== null) line.remove(waiter.ask);
+    }
+    expect(line.size).toBe(0);
+  });
+
   it('forgets the groups of accounts that nobody waits for any more', () => {
     const line = new Line();
     line.append(waiterFor(demand(gate)));
