@@ -38,7 +38,8 @@ export {
   type CountingGateOptions,
   type HttpGateOptions,
 } from './accounts/counting-gate.js';
-export { TokenBucket, type TokenBucketLimits, type TokenBucketOptions } from './accounts/token-bucket.js';
+export { TokenBucket, type TokenBucketOptions } from './accounts/token-bucket.js';
+export type { TokenBucketLimits } from './accounts/bucket-limits.js';
 export { ElasticWindow, type ElasticWindowOptions } from './accounts/elastic-window.js';
 export { MemoryGate, type MemoryGateOptions } from './accounts/memory-gate.js';
 export { amountOf } from './accounts/amounts.js';

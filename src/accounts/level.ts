@@ -56,6 +56,13 @@ export function withCap(level: Level, stretch: number, cap: number, at: number):
   return { cap, stored, since: now.since };
 }
 
+/** No more than `most` was there at `asOf`, so that no more is there now than what the nominal pace has added since. */
+export function lowered(level: Level, stretch: number, most: number, asOf: number, at: number): Level {
+  const now = rebase(level, stretch, at);
+  if (now.cap === Infinity) return now;
+  return { ...now, stored: Math.min(now.stored, most + Math.max(0, at - asOf) * perMs(now, 1)) };
+}
+
 /**
  * The first whole instant at which `amount` is covered; `at` when it is now, null when it never is.
  *

@@ -33,16 +33,19 @@ export class TokenBucketStatus implements AccountStatus {
     readonly maxTokens: number,
     readonly availableTokens: number,
     readonly instant: number,
+    /** The instant until which it is closed; null when it is open. */
+    readonly closedUntil: number | null = null,
   ) {}
 
   /** A request slot and at least `tokens` tokens. */
   hasCapacity(tokens: number): boolean {
-    return this.availableRequests >= 1 && this.availableTokens >= tokens;
+    return this.closedUntil === null && this.availableRequests >= 1 && this.availableTokens >= tokens;
   }
 
   summary(): string {
     const tokens = `${String(this.availableTokens)}/${String(this.maxTokens)} tokens`;
-    return `${tokens}, ${String(this.availableRequests)}/${String(this.maxRequests)} requests available`;
+    const closed = this.closedUntil === null ? '' : `, closed for ${String(Math.ceil(this.closedUntil - this.instant))}ms more`;
+    return `${tokens}, ${String(this.availableRequests)}/${String(this.maxRequests)} requests available${closed}`;
   }
 }
 

@@ -1,11 +1,12 @@
 /** The account of a model's minute: tokens and requests, refilled by the clock, slowed down by pressure. */
-import { RefusedError } from '../errors.js';
 import { AbstractAccount, type AccountOptions, type Log } from './account.js';
 import { amountOf } from './amounts.js';
-import { available, coveredFrom, full, levelAt, moveLevel, wholeOf, withCap, type Level } from './level.js';
+import { capsOf, limitsOf, refuseImpossible, type TokenBucketLimits } from './bucket-limits.js';
+import { levelAt, wholeOf, type Level } from './level.js';
+import { closed, fitsFrom, fullMinute, isClosed, loweredTo, moved, tokensFor, withCaps, type Minute, type Pair } from './minute.js';
 import { TokenBucketStatus } from './statuses.js';
 import { press, relax, relaxed, throttleIndicator, throttleOf, type Throttle, type ThrottleRule } from './throttle.js';
-import { nonNegative, positive, share, withHeadroom } from './validation.js';
+import { instant, nonNegative, share } from './validation.js';
 import type { UpstreamFailure } from './upstream-failure.js';
 
 /** Inside admission, "The token bucket": 0.5 up, 0.2 down per third success, 0.5 down after five quiet minutes. */
@@ -17,13 +18,6 @@ const RULE: ThrottleRule = {
   successesPerDecrease: 3,
   recoveryInterval: 300_000,
 };
-
-export interface TokenBucketLimits {
-  /** Tokens refilled per minute, and the most that can be there. */
-  readonly tokensPerMinute: number;
-  /** Requests per minute; every amount of a demand is one request. Unlimited unless given. */
-  readonly requestsPerMinute?: number | undefined;
-}
 
 export interface TokenBucketOptions extends TokenBucketLimits, AccountOptions {
   /** The model's name. */
@@ -54,23 +48,26 @@ export class TokenBucket extends AbstractAccount {
   override readonly category = 'token_bucket';
   readonly #log: Log;
   readonly #headroom: number;
-  #tokens: Level;
-  #requests: Level;
+  #limits: TokenBucketLimits;
+  #minute: Minute;
   #throttle: Throttle = relaxed;
 
   constructor(options: TokenBucketOptions) {
     super(options.name, options);
     this.#log = options.log ?? console;
     this.#headroom = share('headroom', options.headroom ?? 0, this);
-    const { tokens, requests } = this.#scaled(options);
-    const since = this.now(0);
-    this.#tokens = full(tokens, since);
-    this.#requests = full(requests, since);
+    this.#minute = fullMinute(capsOf(options, this.#headroom, this), this.now(0));
+    this.#limits = limitsOf(options);
   }
 
   /** The token budget: what a full bucket holds. */
   get capacity(): number {
-    return this.#tokens.cap;
+    return this.#minute.tokens.cap;
+  }
+
+  /** As given to the constructor or to the latest `setConfig`: before the headroom. */
+  get limits(): TokenBucketLimits {
+    return this.#limits;
   }
 
   /** 0 when healthy, up to 9: refill is 1 + throttle times slower. */
@@ -83,13 +80,13 @@ export class TokenBucket extends AbstractAccount {
   }
 
   /** The exact token level; negative while in debt. */
-  tokens(at = this.now(this.#tokens.since)): number {
-    return levelAt(this.#tokens, this.#stretch, at);
+  tokens(at = this.#now()): number {
+    return levelAt(this.#minute.tokens, this.#stretch, at);
   }
 
   /** The missing tokens, floored. */
-  inUse(at = this.now(this.#tokens.since)): number {
-    return wholeOf(this.#tokens.cap - this.tokens(at), this.#tokens);
+  inUse(at = this.#now()): number {
+    return wholeOf(this.capacity - this.tokens(at), this.#minute.tokens);
   }
 
   validate(amount: number): void {
@@ -98,37 +95,35 @@ export class TokenBucket extends AbstractAccount {
 
   fits(mine: readonly number[], reservedAhead: readonly number[], at: number): boolean {
     const tokens = amountOf(mine);
-    this.#refuseImpossible(tokens, mine.length);
-    return tokens <= this.#tokenRoom(reservedAhead, at) && this.#hasRequests(mine.length + reservedAhead.length, at);
+    refuseImpossible(this.#minute, { tokens, requests: mine.length }, this);
+    return tokens <= this.#roomFor(mine.length, reservedAhead, at);
   }
 
   room(reservedAhead: readonly number[], at: number): number {
-    this.#refuseImpossible(0, 1);
-    return this.#hasRequests(1 + reservedAhead.length, at) ? this.#tokenRoom(reservedAhead, at) : -Infinity;
+    refuseImpossible(this.#minute, { tokens: 0, requests: 1 }, this);
+    return this.#roomFor(1, reservedAhead, at);
   }
 
   tryTake(mine: readonly number[], reservedAhead: readonly number[], at: number): boolean {
     if (!this.fits(mine, reservedAhead, at)) return false;
     // Debt is left by adjustments alone: a take that the comparison's slack let through stops at zero.
-    this.#move(-amountOf(mine), -mine.length, at, 0);
+    this.#move({ tokens: -amountOf(mine), requests: -mine.length }, at, 0);
     return true;
   }
 
   give(amounts: readonly number[], at: number): void {
-    this.#move(amountOf(amounts), amounts.length, at, -Infinity);
+    this.#move({ tokens: amountOf(amounts), requests: amounts.length }, at, -Infinity);
     this.capacityChanged();
   }
 
   adjust(delta: number, at: number): void {
-    this.#tokens = moveLevel(this.#tokens, this.#stretch, -delta, at, -Infinity);
+    this.#move({ tokens: -delta, requests: 0 }, at, -Infinity);
     if (delta < 0) this.capacityChanged();
   }
 
   earliestFit(mine: readonly number[], reservedAhead: readonly number[], at: number): number | null {
-    const tokens = amountOf(mine) + amountOf(reservedAhead);
-    const byTokens = coveredFrom(this.#tokens, this.#stretch, tokens, at);
-    const byRequests = coveredFrom(this.#requests, this.#stretch, mine.length + reservedAhead.length, at);
-    return byTokens === null || byRequests === null ? null : Math.max(byTokens, byRequests);
+    const asked = { tokens: amountOf(mine) + amountOf(reservedAhead), requests: mine.length + reservedAhead.length };
+    return fitsFrom(this.#minute, this.#stretch, asked, at);
   }
 
   /** One 429: half a step of the nominal pace slower. */
@@ -137,7 +132,7 @@ export class TokenBucket extends AbstractAccount {
   }
 
   /** `increments` signals at once, weighted by how hard the upstream asks the fleet to yield. Wakes nobody. */
-  recordBackpressure(increments: number, at = this.now(this.#tokens.since)): void {
+  recordBackpressure(increments: number, at = this.#now()): void {
     nonNegative('increments', increments, this);
     if (increments > 0) this.#setThrottle(press(this.#throttle, increments, at, RULE), at);
   }
@@ -147,7 +142,7 @@ export class TokenBucket extends AbstractAccount {
     this.recordBackpressure(failure.weight, at);
   }
 
-  override onSuccess(at = this.now(this.#tokens.since)): void {
+  override onSuccess(at = this.#now()): void {
     const before = this.#throttle.level;
     this.#setThrottle(relax(this.#throttle, at, RULE), at);
     if (this.#throttle.level < before) this.capacityChanged();
@@ -157,76 +152,79 @@ export class TokenBucket extends AbstractAccount {
    * New limits in place: the throttle stays, the levels are clamped down or left as they are.
    *
    * Growth of either number wakes the line; a shrink is noticed at the next pass. Unchanged limits do nothing.
+   *
+   * @throws RangeError when a limit is not a positive number.
    */
   setConfig(limits: TokenBucketLimits): void {
-    const { tokens, requests } = this.#scaled(limits);
-    const grows = tokens > this.#tokens.cap || requests > this.#requests.cap;
-    if (!grows && tokens === this.#tokens.cap && requests === this.#requests.cap) return;
-    const at = this.now(this.#tokens.since);
-    this.#tokens = withCap(this.#tokens, this.#stretch, tokens, at);
-    this.#requests = withCap(this.#requests, this.#stretch, requests, at);
+    const caps = capsOf(limits, this.#headroom, this);
+    const { tokens, requests } = this.#minute;
+    this.#limits = limitsOf(limits);
+    const grows = caps.tokens > tokens.cap || caps.requests > requests.cap;
+    if (!grows && caps.tokens === tokens.cap && caps.requests === requests.cap) return;
+    this.#minute = withCaps(this.#minute, this.#stretch, caps, this.#now());
     if (grows) this.capacityChanged();
   }
 
-  status(at = this.now(this.#tokens.since)): TokenBucketStatus {
+  /**
+   * Nobody enters before `until`, an instant of the admission's clock; the bucket is empty then, and refills from there on,
+   * so that what waits comes in at the pace of the refill, and not as a herd. What is given back in the meantime pays
+   * debts, and adds nothing.
+   *
+   * A later instant extends it, an earlier one changes nothing. Wakes nobody.
+   *
+   * @throws RangeError when `until` is not a number.
+   *
+   * @example
+   * ```ts
+   * gpt.closeUntil(admission.now() + retryAfterSeconds * 1_000);
+   * ```
+   */
+  closeUntil(until: number, at = this.#now()): void {
+    instant('the instant until which it closes', until, this);
+    // A whole instant, as all that this account names.
+    if (until > at) this.#minute = closed(this.#minute, this.#stretch, Math.ceil(until));
+  }
+
+  /**
+   * At `asOf` no more than this was left, as the provider says: what is there beyond it, and beyond what the minute has
+   * added since, is dropped. It never adds; what is not named stays. Wakes nobody.
+   *
+   * @throws RangeError when a number is negative or none.
+   */
+  lowerTo({ tokens = Infinity, requests = Infinity }: Partial<Pair>, asOf: number, at = this.#now()): void {
+    for (const [what, left] of Object.entries({ tokens, requests })) {
+      if (left !== Infinity) nonNegative(`the ${what} left`, left, this);
+    }
+    instant('the instant of what is left', asOf, this);
+    this.#minute = loweredTo(this.#minute, this.#stretch, { tokens, requests }, asOf, at);
+  }
+
+  status(at = this.#now()): TokenBucketStatus {
+    const { tokens, requests, closedUntil } = this.#minute;
     const whole = (level: Level): number => wholeOf(levelAt(level, this.#stretch, at), level);
-    return new TokenBucketStatus(
-      this.#requests.cap,
-      whole(this.#requests),
-      this.#tokens.cap,
-      whole(this.#tokens),
-      at,
-    );
+    const until = isClosed(this.#minute, at) ? closedUntil : null;
+    return new TokenBucketStatus(requests.cap, whole(requests), tokens.cap, whole(tokens), at, until);
   }
 
-  override statusIndicator(): string | null {
-    return throttleIndicator(this.#throttle);
+  override statusIndicator(at = this.#now()): string | null {
+    return isClosed(this.#minute, at) ? 'blocked' : throttleIndicator(this.#throttle);
   }
 
-  #scaled(limits: TokenBucketLimits): { tokens: number; requests: number } {
-    const tokens = positive('tokensPerMinute', limits.tokensPerMinute, this);
-    const requests = limits.requestsPerMinute;
-    if (requests !== undefined && requests !== Infinity) positive('requestsPerMinute', requests, this);
-    const scaled = (limit: number): number => withHeadroom(limit, this.#headroom);
-    return { tokens: scaled(tokens), requests: requests === undefined ? Infinity : scaled(requests) };
+  #now(): number {
+    return this.now(this.#minute.tokens.since);
   }
 
-  #tokenRoom(reservedAhead: readonly number[], at: number): number {
-    return available(this.#tokens, this.#stretch, at) - amountOf(reservedAhead);
+  #roomFor(requests: number, reservedAhead: readonly number[], at: number): number {
+    return tokensFor(this.#minute, this.#stretch, requests + reservedAhead.length, at) - amountOf(reservedAhead);
   }
 
-  #hasRequests(requests: number, at: number): boolean {
-    return requests <= available(this.#requests, this.#stretch, at);
-  }
-
-  #refuseImpossible(tokens: number, requests: number): void {
-    if (tokens > this.#tokens.cap) {
-      throw new RefusedError(
-        `${this.name}: ${String(tokens)} tokens exceed the budget of ${String(this.#tokens.cap)} tokens per minute; ` +
-          'send less at once',
-        { account: this.name },
-      );
-    }
-    if (requests > this.#requests.cap) {
-      throw new RefusedError(
-        `${this.name}: ${String(requests)} requests exceed the budget of ${String(this.#requests.cap)} requests per minute; ` +
-          'ask for fewer at once',
-        { account: this.name },
-      );
-    }
-  }
-
-  #move(tokens: number, requests: number, at: number, floor: number): void {
-    this.#tokens = moveLevel(this.#tokens, this.#stretch, tokens, at, floor);
-    this.#requests = moveLevel(this.#requests, this.#stretch, requests, at, floor);
+  #move(by: Pair, at: number, floor: number): void {
+    this.#minute = moved(this.#minute, this.#stretch, by, at, floor);
   }
 
   #setThrottle(next: Throttle, at: number): void {
-    if (next.level !== this.#throttle.level) {
-      // What was refilled so far was refilled at the old pace.
-      this.#tokens = moveLevel(this.#tokens, this.#stretch, 0, at, -Infinity);
-      this.#requests = moveLevel(this.#requests, this.#stretch, 0, at, -Infinity);
-    }
+    // What was refilled so far was refilled at the old pace.
+    if (next.level !== this.#throttle.level) this.#move({ tokens: 0, requests: 0 }, at, -Infinity);
     this.#throttle = next;
   }
 }

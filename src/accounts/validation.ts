@@ -15,6 +15,11 @@ export function nonNegative(what: string, value: number, owner?: Owner): number 
   return Number.isFinite(value) && value >= 0 ? value : refuse(what, 'zero or a positive number', value, owner);
 }
 
+/** An instant on an account's clock, which counts from anywhere. */
+export function instant(what: string, value: number, owner?: Owner): number {
+  return Number.isFinite(value) ? value : refuse(what, 'an instant of the clock in ms', value, owner);
+}
+
 /** A share of a whole that leaves something over: 0 up to, not including, 1. */
 export function share(what: string, value: number, owner?: Owner): number {
   return Number.isFinite(value) && value >= 0 && value < 1
