@@ -11,7 +11,7 @@ export interface AdmittedFetchOptions extends AdmittedOptions {
   /** What sends the requests; the global `fetch` unless given. */
   readonly fetch?: Fetch | undefined;
   /**
-   * OpenAI's chat streams state their usage only when asked. `ask`: they are asked, and the event is left out of what the
+   * OpenAI's chat streams state their usage only when asked. `ask`: they are asked (Mistral's are not, which refuse that), and the event is left out of what the
    * caller sees. `leave`: the request stays as it is, and what was reserved stays spent. `ask` unless given.
    */
   readonly usage?: 'ask' | 'leave' | undefined;
@@ -44,8 +44,8 @@ export function admittedFetch(admission: Admission, options: AdmittedFetchOption
   return async (input, init) => {
     const read = await readCall(input, init);
     if (read === null) return send(input, init);
-    const { call, text } = read;
-    const usageIsOurs = options.usage !== 'leave' && text !== null && lacksUsage(call);
+    const { call, host, text } = read;
+    const usageIsOurs = options.usage !== 'leave' && text !== null && lacksUsage(call, host);
     const sent = usageIsOurs ? askingForUsage(call, init ?? {}) : init;
     return exchange(turnstile, settings, {
       call,

@@ -2,8 +2,12 @@
 import type { LlmCall } from '../call.js';
 import { inner } from '../usage.js';
 
+/** Mistral states it unasked, and answers 422 to whoever asks: it takes no member that it does not know. */
+const REFUSES = /(^|\.)mistral\.ai$/;
+
 /** Whether a request streams without asking for its usage; the Responses API and other protocols state it unasked. */
-export const lacksUsage = ({ operation, protocol, body }: LlmCall): boolean =>
+export const lacksUsage = ({ operation, protocol, body }: LlmCall, host: string): boolean =>
+  !REFUSES.test(host) &&
   protocol === 'openai' &&
   (operation === 'chat/completions' || operation === 'completions') &&
   body.stream === true &&

@@ -8,6 +8,7 @@ export type FetchInit = RequestInit;
 
 export interface CallRead {
   readonly call: LlmCall;
+  readonly host: string;
   /** The request's text, where it has one that can be sent in another form. */
   readonly text: string | null;
 }
@@ -36,7 +37,7 @@ export async function readCall(input: FetchInput, init: FetchInit | undefined): 
   const json = jsonOf(text) ?? formOf(body);
   const about = aboutOf(path, json);
   if (about === null) return null;
-  return { call: callOf(json, about), text: typeof body === 'string' ? body : null };
+  return { call: callOf(json, about), host: url.hostname, text: typeof body === 'string' ? body : null };
 }
 
 function aboutOf(path: string, json: Json): Pick<LlmCall, 'protocol' | 'operation' | 'model'> | null {

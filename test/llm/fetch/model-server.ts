@@ -64,7 +64,7 @@ export function answerChat({ answer, body }: Asked): void {
 
 export const streamOpened = ({ answer }: Asked): ServerResponse => answer.writeHead(200, { 'content-type': 'text/event-stream' });
 
-const chunkOf = (fields: object): string => `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, ...fields })}\n\n`;
+const chunkOf = (fields: object): string => `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', ...fields })}\n\n`;
 
 export const word = (content: string): string => chunkOf({ choices: [{ index: 0, delta: { content }, finish_reason: null }] });
 
