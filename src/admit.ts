@@ -23,10 +23,10 @@ export interface AdmitOptions<T = unknown, R extends ObservableInput<unknown> = 
   /** The label of each ask, or how to tell it from the item and its place; unless given, the item itself. */
   readonly job?: unknown;
   /**
-   * What the end of an inner tells the accounts of its grant. Unless given, complete is `success` and an error says
-   * nothing about load. An unsubscribed inner never says anything.
+   * What the end of an inner tells the accounts of its grant, which is not settled yet. Unless given, complete is `success`
+   * and an error says nothing about load. An unsubscribed inner never says anything.
    */
-  readonly outcome?: ((ending: Ending) => Outcome) | undefined;
+  readonly outcome?: ((ending: Ending, grant: Grant) => Outcome) | undefined;
   /** What stands in for an item that was refused; unless given, the refusal fails the output. */
   readonly onRefused?: ((error: AdmissionError, item: T) => R) | undefined;
 }

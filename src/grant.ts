@@ -44,6 +44,16 @@ export class Grant {
     return Math.floor(this.#ask.grantedAt - this.#ask.askedAt);
   }
 
+  /** The instant it was granted, on the admission's clock. */
+  get grantedAt(): number {
+    return this.#ask.grantedAt;
+  }
+
+  /** ms since it was granted. */
+  get age(): number {
+    return this.#ask.desk.now() - this.#ask.grantedAt;
+  }
+
   /** Whole ms that each account which refused the job kept it, by name. They overlap, so they do not sum to the wait. */
   get waitTimes(): ReadonlyMap<string, number> {
     return this.#ask.waitTimes;

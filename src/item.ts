@@ -180,7 +180,7 @@ export class Item<T> extends Ask {
     // What stands in for a refused item says nothing of any account.
     if (ending === null || this.#grant === null) return 'ignored';
     const { outcome } = this.run.options;
-    if (outcome) return outcome(ending);
+    if (outcome) return outcome(ending, this.#grant);
     return ending.kind === 'C' ? 'success' : 'ignored';
   }
 }

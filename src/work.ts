@@ -10,7 +10,7 @@ import { assertOptions } from './options.js';
 
 /** Options of `run`: those of one ask, and what its end tells the accounts. */
 export interface RunOptions extends AskOptions {
-  readonly outcome?: ((ending: Ending) => Outcome) | undefined;
+  readonly outcome?: ((ending: Ending, grant: Grant) => Outcome) | undefined;
 }
 
 /** What is done with a grant. */
@@ -24,7 +24,7 @@ export function runWork<T>(desk: Desk, demand: Demand, work: Work<T>, options: R
     const end = (grant: Grant, ending: Ending): void => {
       let outcome: Outcome = 'ignored';
       try {
-        if (options.outcome) outcome = options.outcome(ending);
+        if (options.outcome) outcome = options.outcome(ending, grant);
         else if (ending.kind === 'C') outcome = 'success';
       } finally {
         grant.release(outcome);
