@@ -25,6 +25,9 @@ export interface ClassifyOptions {
 /** As LangChain and the AI SDK have it: a longer wait is no matter of a retry. */
 const LONGEST_WAIT = 60_000;
 
+/** A 429 of `admittedFetch`'s own, whatever an SDK made of it; `refusal.ts` sets it. */
+const OUR_MARK = 'x-rx-admission';
+
 /** `Please try again in 7.66s`, `Please retry in 10h17m5.72s`. */
 const IN_TEXT = /\b(?:try again|retry) in ((?:\d+(?:\.\d+)?(?:ms|[smhd]))+)/i;
 /** `Please retry after 6 seconds.` */
@@ -35,7 +38,8 @@ const SECONDS_IN_TEXT = /\b(?:try again|retry) (?:in|after) (\d+(?:\.\d+)?) (mil
  * @mistralai/mistralai and AWS Bedrock, a plain `Response`, the parsed body of one, or an error event inside a stream.
  *
  * It is told by names, types and codes before the status: an error inside a stream has none. What admission itself refused
- * is `unrelated`, also where an SDK wrapped it. A `Response` is judged by its status and headers; `classifyResponse` reads
+ * is `unrelated`, also where an SDK wrapped it, or made an error of the answer that `admittedFetch` gave it. Where the
+ * provider itself says `x-should-retry: false`, it is a `stop`. A `Response` is judged by its status and headers; `classifyResponse` reads
  * its body too.
  *
  * @example
@@ -51,12 +55,13 @@ export function classifyFailure(error: unknown, options: ClassifyOptions = {}): 
   const facts = factsOf(error);
   const read = headerReader(facts.headers);
   const provider = providerOf(read, options.provider);
-  const named = facts.isRefusal ? ({ kind: 'unrelated', reason: 'refused by admission' } as const) : ruleOf(facts, provider);
+  const isOurs = facts.isRefusal || read(OUR_MARK) !== null;
+  const named = isOurs ? ({ kind: 'unrelated', reason: 'refused by admission' } as const) : ruleOf(facts, provider);
   const wait = named.kind === 'unrelated' ? null : waitOf(facts, read, options.wallNow ?? Date.now);
-  const tooLong = wait !== null && wait > (options.longestWait ?? LONGEST_WAIT);
+  const isInVain = (wait !== null && wait > (options.longestWait ?? LONGEST_WAIT)) || read('x-should-retry') === 'false';
   const now = options.now ?? monotonicScheduler.now.bind(monotonicScheduler);
   return new ClassifiedFailure({
-    kind: tooLong ? 'stop' : named.kind,
+    kind: isInVain && named.kind !== 'unrelated' ? 'stop' : named.kind,
     reason: named.reason,
     status: facts.status,
     service: options.service ?? provider?.name ?? 'upstream',

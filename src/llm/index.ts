@@ -5,6 +5,8 @@ export type { Meter, RateLimit, RateLimitsRead } from './rate-limits.js';
 export { readRateLimits, type ReadOptions } from './read-rate-limits.js';
 export { ClassifiedFailure, type ClassifiedFields, type FailureKind } from './failure.js';
 export { classifyFailure, classifyResponse, type ClassifyOptions, type ResponseLike } from './classify-failure.js';
+export { outcome, outcomeOf, type FeedbackOptions } from './feedback.js';
+export { followLimits, type FollowOptions } from './follow-limits.js';
 export { charge, type Budget, type Charge, type ChargePolicy } from './charge.js';
 export { Estimator, ModelEstimateStatus, type Estimate, type EstimatorOptions } from './estimate.js';
 export { usageOf, type Usage } from './usage.js';

@@ -2,15 +2,16 @@
 import type { Account, Demand, Log, Outcome } from '../../index.js';
 import type { LlmCall } from '../call.js';
 import type { ChargePolicy } from '../charge.js';
-import type { ClassifyOptions } from '../classify-failure.js';
 import { Estimator } from '../estimate.js';
 import type { ClassifiedFailure } from '../failure.js';
+import { Feedback, type FeedbackOptions } from '../feedback.js';
+import type { FollowOptions } from '../follow-limits.js';
 import type { RateLimitsRead } from '../rate-limits.js';
 
 /** One for all calls, or chosen for each; none for a call that `undefined` is answered for. */
 export type ForCall<T> = T | ((call: LlmCall) => T | undefined);
 
-export interface AdmittedOptions {
+export interface AdmittedOptions extends FeedbackOptions {
   /** The budget of all tokens, input and output together. */
   readonly tokens?: ForCall<Account> | undefined;
   /** The budget of input tokens, where it is one of its own. */
@@ -31,10 +32,14 @@ export interface AdmittedOptions {
   readonly maxHold?: number | undefined;
   /** What events and status call it; its model and operation unless given. */
   readonly job?: ((call: LlmCall) => unknown) | undefined;
-  /** Whose errors and headers these are, and how long a wait is borne; see `classifyFailure`. */
-  readonly classify?: ClassifyOptions | undefined;
-  /** What a failure tells the accounts of the call. */
+  /** What a failure tells the accounts of the call; as `outcomeOf` says unless given. */
   readonly outcome?: ((failure: ClassifiedFailure, asked: Demand) => Outcome) | undefined;
+  /**
+   * Whether the buckets keep to the limits that answers state, both ways and at once. `true`: whatever is stated.
+   * `{ most }`: no more than that. `false`: no. Unless given, no more than they were configured with: several processes
+   * may share what the provider states.
+   */
+  readonly follow?: boolean | Pick<FollowOptions, 'most'> | undefined;
   /** Hears the rate limits of every answer that states some. */
   readonly onLimits?: ((limits: RateLimitsRead, call: LlmCall) => void) | undefined;
   readonly log?: Log | undefined;
@@ -43,14 +48,20 @@ export interface AdmittedOptions {
 /** Five minutes: more than any pause of a reader that still reads, less than the ten minutes after which SDKs give up. */
 const MAX_HOLD = 300_000;
 
+/** All that is stated. */
+const UNBOUNDED: Pick<FollowOptions, 'most'> = { most: { tokensPerMinute: Infinity, requestsPerMinute: Infinity } };
+
 /** The options with what stands for those left out. */
-export type Settings = AdmittedOptions & {
+export type Settings = Omit<AdmittedOptions, 'follow'> & {
+  readonly feedback: Feedback;
+  /** Null where stated limits are not followed. */
+  readonly follow: Pick<FollowOptions, 'most'> | null;
   readonly estimator: Estimator;
   readonly maxHold: number;
   readonly log: Log;
 };
 
-/** @throws TypeError when no account is named; RangeError when a time is none. */
+/** @throws TypeError when no account is named; RangeError when a time or the jitter is none. */
 export function settingsOf(way: string, options: AdmittedOptions): Settings {
   const { tokens, input, output, permits, demand, maxHold = MAX_HOLD, maxWait = Infinity } = options;
   if ([tokens, input, output, permits, demand].every((each) => each === undefined)) {
@@ -59,5 +70,11 @@ export function settingsOf(way: string, options: AdmittedOptions): Settings {
   for (const [name, ms] of Object.entries({ maxHold, maxWait })) {
     if (!(ms >= 0)) throw new RangeError(`${name} must be zero or a positive number of ms, not ${String(ms)}`);
   }
-  return { ...options, estimator: options.estimator ?? new Estimator(), maxHold, log: options.log ?? console };
+  const { follow = {}, estimator = new Estimator(), log = console } = options;
+  return { ...options, feedback: new Feedback(options), follow: followed(follow), estimator, maxHold, log };
+}
+
+function followed(follow: boolean | Pick<FollowOptions, 'most'>): Pick<FollowOptions, 'most'> | null {
+  if (follow === false) return null;
+  return follow === true ? UNBOUNDED : follow;
 }

@@ -1,10 +1,10 @@
 /** One attempt that was let in, from its grant to its end: what it used is charged, and how it went is told, once. */
-import type { Demand, Grant, Outcome } from '../../index.js';
+import { TokenBucket, type Grant, type Outcome } from '../../index.js';
 import { labelOf, type LlmCall } from '../call.js';
 import type { Charge, ChargePolicy } from '../charge.js';
 import { classifyFailure } from '../classify-failure.js';
 import type { Estimate } from '../estimate.js';
-import type { ClassifiedFailure } from '../failure.js';
+import { followLimits } from '../follow-limits.js';
 import type { HeadersLike } from '../header-reader.js';
 import { readRateLimits } from '../read-rate-limits.js';
 import type { Usage } from '../usage.js';
@@ -47,12 +47,21 @@ export class Passage {
     return labelOf(this.#fields.call);
   }
 
-  /** The headers of the answer: what they say of the limits is passed on. */
+  /** The headers of the answer: what they say of the limits is followed, and passed on. */
   heard(headers: HeadersLike): void {
-    const { call, settings } = this.#fields;
-    if (settings.onLimits === undefined) return;
-    const read = readRateLimits(headers, { provider: settings.classify?.provider });
-    if (read.limits.length > 0) settings.onLimits(read, call);
+    const { grant, call, debits, settings } = this.#fields;
+    const { classify, follow, onLimits, log } = settings;
+    try {
+      const read = readRateLimits(headers, { provider: classify?.provider, wallNow: classify?.wallNow });
+      if (read.limits.length === 0) return;
+      for (const { account, budget } of debits) {
+        if (follow !== null && account instanceof TokenBucket) followLimits(account, read, { sentAt: grant.grantedAt, budget, ...follow });
+      }
+      onLimits?.(read, call);
+    } catch (error) {
+      // A fault of what was plugged in must not cost the caller an answer that has come.
+      log.warn(`${this.label}: its limits could not be told: ${String(error)}`);
+    }
   }
 
   /** The first ending counts; whatever happens to an answer afterwards, its permits are back already. */
@@ -85,17 +94,11 @@ export class Passage {
   }
 
   #outcome(ending: Ending): Outcome {
-    if (ending.kind === 'answered') return 'success';
-    if (ending.kind === 'left') return 'ignored';
     const { grant, settings } = this.#fields;
-    const failure = classifyFailure(ending.error, settings.classify);
-    return (settings.outcome ?? pressureOn)(failure, grant.demand);
+    const { feedback } = settings;
+    if (ending.kind === 'answered') return feedback.success(grant);
+    if (ending.kind === 'left') return 'ignored';
+    const failure = classifyFailure(ending.error, { now: () => grant.grantedAt + grant.age, ...settings.classify });
+    return settings.outcome === undefined ? feedback.failure(failure, grant) : settings.outcome(failure, grant.demand);
   }
-}
-
-/** Our quota slows the bucket down, their trouble the window; an account that is neither learns nothing. */
-function pressureOn(failure: ClassifiedFailure, asked: Demand): Outcome {
-  const about = { wait: 'token_bucket', capacity: 'elastic_window' }[failure.kind as string];
-  const account = about === undefined ? undefined : asked.entries.find((entry) => entry.account.category === about)?.account;
-  return account === undefined ? 'ignored' : { pressure: failure, account };
 }

@@ -29,8 +29,8 @@ export const openai: Provider = {
       ],
     },
     { kind: 'stop', reason: 'context too long', words: ['context_length_exceeded', 'string_above_max_length'] },
-    // A 429 like any other by its code: only the text says that no wait will help.
-    { kind: 'stop', reason: 'larger than the limit', says: /^request too large\b/i },
+    // A 429 like any other by its code: only the text, before which some write the status, says that no wait will help.
+    { kind: 'stop', reason: 'larger than the limit', says: /^(?:\d{3} )?request too large\b/i },
     { kind: 'capacity', reason: 'asked to slow down', weight: 3, words: ['slow_down'] },
     { kind: 'wait', reason: 'rate limited', weight: 1, words: ['rate_limit_exceeded'] },
     { kind: 'transient', reason: 'server error', words: ['server_error', 'internal_error'] },

@@ -2,8 +2,8 @@
 import OpenAI, { APIUserAbortError, RateLimitError } from 'openai';
 import { CountingGate, RefusedError, TokenBucket, createAdmission, type Admission } from 'rx-admission';
 import { admittedFetch, type AdmittedFetchOptions, type ChargePolicy } from 'rx-admission/llm';
-import { VirtualTimeScheduler } from 'rxjs';
 import { afterEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../conformance/virtual-clock.js';
 import { answerChat, endOfStream, refuse, startModelServer, streamOpened, USAGE, word, type Asked, type ModelServer } from './model-server.js';
 
 const quiet = { warn: () => undefined, info: () => undefined };
@@ -12,6 +12,7 @@ const question = { model: 'gpt', messages, max_completion_tokens: 100 };
 
 interface Scene {
   readonly server: ModelServer;
+  readonly clock: VirtualClock;
   readonly admission: Admission;
   readonly gate: CountingGate;
   readonly bucket: TokenBucket;
@@ -26,12 +27,13 @@ async function scene(
 ): Promise<Scene> {
   const server = (running = await startModelServer(serve));
   // Time stands still, so that nothing refills while the test looks.
-  const admission = createAdmission({ scheduler: new VirtualTimeScheduler() });
+  const clock = new VirtualClock(0);
+  const admission = createAdmission({ scheduler: clock });
   const gate = new CountingGate({ name: 'places', capacity });
   const bucket = new TokenBucket({ name: 'gpt', tokensPerMinute: 100_000, log: quiet });
   const fetch = admittedFetch(admission, { tokens: bucket, permits: [gate], log: quiet, ...options });
   const client = new OpenAI({ apiKey: 'none', baseURL: `${server.url}/v1`, maxRetries: retries, fetch });
-  return { server, admission, gate, bucket, client };
+  return { server, clock, admission, gate, bucket, client };
 }
 
 const spent = (bucket: TokenBucket): number => 100_000 - bucket.tokens();
@@ -141,15 +143,19 @@ describe('admittedFetch', () => {
     expect([gate.inUse(), admission.queueSize]).toEqual([0, 0]);
   });
 
-  it('admits each attempt of a retry by itself, and what it learns slows the bucket', async () => {
-    const { server, client, gate, bucket } = await scene(
+  it('admits each attempt of a retry by itself, and what it learns slows the bucket and closes it', async () => {
+    const { server, clock, admission, client, gate, bucket } = await scene(
       (asked, nth) => {
         if (nth > 1) answerChat(asked);
-        else refuse(asked, 429, { message: 'slow down', type: 'tokens', code: 'rate_limit_exceeded' }, { 'retry-after-ms': '1' });
+        else refuse(asked, 429, { message: 'slow down', type: 'tokens', code: 'rate_limit_exceeded' }, { 'retry-after-ms': '10' });
       },
-      { retries: 1 },
+      { retries: 1, random: () => 0.5 },
     );
-    await client.chat.completions.create(question);
+    const answered = client.chat.completions.create(question);
+    await until(() => admission.queueSize === 1);
+    expect([server.asked.length, bucket.status().closedUntil]).toEqual([1, 11]);
+    clock.advanceTo(1_000);
+    await answered;
     expect([server.asked.length, server.peak, gate.inUse()]).toEqual([2, 1, 0]);
     // Half a step up for the 429; one success of three takes nothing off yet.
     expect(bucket.throttle).toBe(0.5);
