@@ -101,6 +101,17 @@ describe.each(['openai', '@anthropic-ai/sdk', 'groq-sdk'])('a stream of %s', (sd
   });
 });
 
+describe('a request that is larger than the limit', () => {
+  it.each(['Request too large for gpt-5 on tokens per min (TPM)', '429 Request too large for gpt-5 on tokens per min (TPM)'])('is a stop: %s', (message) => {
+    expect(classifyFailure({ status: 429, code: 'rate_limit_exceeded', message })).toMatchObject({ kind: 'stop', reason: 'larger than the limit' });
+  });
+
+  it('is none where the text only speaks of one', () => {
+    const message = 'Rate limit reached. See "Request too large"';
+    expect(classifyFailure({ status: 429, code: 'rate_limit_exceeded', message }).kind).toBe('wait');
+  });
+});
+
 describe('an error of the AI SDK that was retried', () => {
   it('is what the last attempt was told', () => {
     const lastError = Object.assign(new Error('Rate limit reached'), { statusCode: 429, responseHeaders: { 'retry-after': '2' } });
@@ -163,6 +174,16 @@ describe('what never was an answer', () => {
     // As SDKs do with whatever a fetch throws.
     const wrapped = new Error('Connection error.', { cause: refusal });
     expect(classifyFailure(wrapped)).toMatchObject({ kind: 'unrelated', detail: refusal.message });
+  });
+
+  it('is unrelated where admittedFetch answered for it, in the words of the provider', () => {
+    const headers = { 'x-rx-admission': 'circuit_blocked', 'x-should-retry': 'false', 'retry-after': '7' };
+    const failure = classifyFailure({ status: 429, headers, error: { type: 'tokens', code: 'rate_limit_exceeded' } });
+    expect(failure).toMatchObject({ kind: 'unrelated', reason: 'refused by admission', weight: 0, retryAt: null });
+  });
+
+  it('stays unrelated, whoever asks not to retry it', () => {
+    expect(classifyFailure({ headers: { 'x-should-retry': 'false' } })).toMatchObject({ kind: 'unrelated', reason: 'no answer of an upstream' });
   });
 
   it('is read to a bounded depth, and once where it goes in circles', () => {

@@ -58,6 +58,8 @@ export const openai: readonly Recorded[] = [
   entry('spend limit of a project', 429, openaiError('The project has reached its limit', 'insufficient_quota', 'project_spend_limit_exceeded'), stop('quota exhausted')),
   entry('spend limit of an organization', 429, openaiError('The limit is reached', 'requests', 'organization_spend_limit_exceeded'), stop('spend limit')),
   entry('larger than the limit', 429, openaiError('Request too large for gpt-5 on tokens per min (TPM): Limit 30000, Requested 48000.', 'tokens', 'rate_limit_exceeded'), stop('larger than the limit')),
+  entry('not to be tried again', 429, openaiError(rateLimit, 'tokens', 'rate_limit_exceeded'), { kind: 'stop', reason: 'rate limited', weight: 1, retryAfter: 2 }, { 'retry-after': '2', 'x-should-retry': 'false' }),
+  entry('a server error, not to be tried again', 500, openaiError('The server had an error', 'server_error', null), stop('server error'), { 'x-should-retry': 'false' }),
   entry('context too long', 400, openaiError('This model holds 128000 tokens', 'invalid_request_error', 'context_length_exceeded'), stop('context too long')),
   entry('slow down', 503, openaiError('Slow down', 'server_error', 'slow_down'), capacity('asked to slow down', 3)),
   entry('server error', 500, openaiError('The server had an error', 'server_error', null), transient('server error')),
