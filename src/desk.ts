@@ -7,6 +7,7 @@ import { AskFor, type Ask, type Consumer } from './ask.js';
 import { Chain } from './chain.js';
 import { Alarms, bindClock } from './clock.js';
 import { connected, Demand } from './demand.js';
+import { Diagnostics } from './diagnostics.js';
 import { CancelledError, StoppedError, WaitTimeoutError, type AdmissionError } from './errors.js';
 import { Asking } from './evaluator/asking.js';
 import { attempt, combined, Refusal, shortOf } from './evaluator/attempt.js';
@@ -25,6 +26,7 @@ import { Signals } from './signals.js';
 import { currentContext } from '#platform';
 
 export interface DeskOptions {
+  readonly name: string;
   readonly scheduler: SchedulerLike;
   readonly memory: MemoryGate | null;
   readonly http: HttpGate | undefined;
@@ -48,13 +50,15 @@ export class Desk {
   readonly #books: Books;
   readonly #evaluator: Evaluator;
   readonly #outbox = new Outbox();
+  readonly #diagnostics: Diagnostics;
   readonly #signals: Signals<Ask>;
   #state: LineState = nobodyWaits();
   #unobserveMemory: (() => void) | null = null;
   /** The instant last read: what happens inside a delivery happens at it. */
   #instant = 0;
 
-  constructor({ scheduler, memory, http, maxWaiters, overflow }: DeskOptions) {
+  constructor({ name, scheduler, memory, http, maxWaiters, overflow }: DeskOptions) {
+    this.#diagnostics = new Diagnostics(name, this.#outbox);
     this.#scheduler = scheduler;
     this.#http = http;
     this.memory = memory;
@@ -63,6 +67,7 @@ export class Desk {
     this.alarms = new Alarms(scheduler);
     this.ledger = new Ledger({
       scheduler,
+      memory,
       woken: () => {
         this.#evaluator.post({ type: 'look', at: this.now() });
       },
@@ -168,6 +173,7 @@ export class Desk {
       // Handed over by returning it: nothing is left for the outbox but the events.
       ask.stage = 'delivered';
       ask.held = this.held.add(ask);
+      this.#diagnostics.granted(ask);
     }
     for (const effect of turn.effects) if (!(effect instanceof Asking)) this.#tell(effect);
     this.#changed();
@@ -203,9 +209,9 @@ export class Desk {
     let failures: readonly unknown[];
     try {
       failures = this.#state.line.size > 0 ? this.#settleInLine(ask, verb, outcome, at) : this.#giveBack(ask, verb, outcome, at);
+      this.#diagnostics.settled(ask, verb, outcome, at);
       // Whoever else shares the accounts is told once our own line had its turn.
-      const others = this.ledger.others(ask.demand, this.memory);
-      if (others !== null) this.#outbox.send(new Notice(() => { others.forEach((other) => { other.hear(); }); }));
+      this.#sayMoved(this.ledger.others(ask.demand, this.memory));
     } finally {
       this.#outbox.release(wasBusy);
     }
@@ -285,13 +291,17 @@ export class Desk {
     }
     ask.context ??= currentContext();
     const until = Math.min(ask.askedAt + maxWait, deadline);
-    if (until <= ask.askedAt) this.#timedOut(ask);
-    else if (until !== Infinity) {
+    if (until <= ask.askedAt) {
+      this.#timedOut(ask);
+      return;
+    }
+    if (until !== Infinity) {
       ask.alarm = this.alarms.set(until, () => {
         ask.alarm = null;
         this.#timedOut(ask);
       });
     }
+    this.#diagnostics.waiting(ask, this.#state.line.waiterOf(ask));
   }
 
   #timedOut(ask: Ask): void {
@@ -326,7 +336,10 @@ export class Desk {
         this.#over(ask);
         ask.refusal = error;
       }
-      this.#evaluator.post({ type: 'left', asks: new Set(waiting), reason, error, at: this.now() });
+      const at = this.now();
+      this.#evaluator.post({ type: 'left', asks: new Set(waiting), reason, error, at });
+      // Whoever has an answer is told with it.
+      if (error === null) for (const ask of waiting) this.#diagnostics.refused(ask, null, at);
     }
     for (const ask of landed) {
       // Its delivery is on the way already, and brings this answer.
@@ -341,7 +354,12 @@ export class Desk {
     this.ledger.watch(state.line.size > 0 ? 'the named' : 'nothing');
     this.#evaluator.sleepTo(state);
     if (state.phase === 'closed') this.#shut();
+    this.#sayMoved(this.ledger.eased());
     this.#changed();
+  }
+
+  #sayMoved(others: Set<Ledger> | null): void {
+    if (others !== null) this.#outbox.send(new Notice(() => { others.forEach((other) => { other.hear(); }); }));
   }
 
   #shut(): void {
@@ -386,12 +404,14 @@ export class Desk {
       });
     }
     this.#changed();
+    this.#diagnostics.granted(ask);
     this.#deliver(ask);
   }
 
   #answerNo(ask: Ask, error: AdmissionError): void {
     this.#over(ask);
     ask.refusal = error;
+    this.#diagnostics.refused(ask, error, this.#instant);
     this.#deliver(ask);
   }
 

@@ -25,7 +25,7 @@ export class Asking {
   slot = -1;
   /** Not a number until it is granted. */
   grantedAt = NaN;
-  /** The refusals of its wait, kept with the grant. */
+  /** The refusals of its wait, kept once it is over. */
   marks: Mark | null = null;
   /** The answer, where it is no. */
   refusal: AdmissionError | null = null;

@@ -89,6 +89,7 @@ export class Turn {
       const waiters = ledger.mark(account, -1);
       this.emit('REJECTED', ask, account, { amount: 1, waiters, wait: this.at - since, reason });
     }
+    ask.marks = marks;
     if (error === null) return;
     ask.refusal = error;
     this.#then(ask);

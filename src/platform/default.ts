@@ -24,6 +24,12 @@ export interface ContextStorage<T> {
   getStore(): T | undefined;
 }
 
+/** Where messages go that nobody has to hear; they are worth making only while somebody does. */
+export interface Channel {
+  readonly hasSubscribers: boolean;
+  publish(message: unknown): void;
+}
+
 /** @throws Error always: there is no heap to read here. */
 export function defaultHeap(): HeapPort {
   throw new Error('this runtime shows no heap: give the MemoryGate a `heap` option to read it by');
@@ -32,6 +38,11 @@ export function defaultHeap(): HeapPort {
 /** No asynchronous context to keep. */
 export function currentContext(): Context | null {
   return null;
+}
+
+/** Nobody can listen here. */
+export function channel(_name: string): Channel {
+  return { hasSubscribers: false, publish: () => undefined };
 }
 
 /** @throws Error always: no value follows a context here. */

@@ -1,12 +1,13 @@
 /** What the core asks of Node: the old space of the heap, a collection, and the asynchronous context. */
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
+import { channel as channelOf } from 'node:diagnostics_channel';
 import { Session } from 'node:inspector';
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 import { resourceLimits } from 'node:worker_threads';
-import type { Context, ContextStorage, HeapPort, HeapReading } from './default.js';
+import type { Channel, Context, ContextStorage, HeapPort, HeapReading } from './default.js';
 
-export type { Context, ContextStorage, HeapPort, HeapReading } from './default.js';
+export type { Channel, Context, ContextStorage, HeapPort, HeapReading } from './default.js';
 
 const MIB = 1024 * 1024;
 /** A reading taken after a major collection counts for this long; then garbage counts as load again. */
@@ -89,6 +90,11 @@ function collectByInspector(): Promise<void> {
 /** The asynchronous context of the caller, to run a delivery in, whoever's release caused it. */
 export function currentContext(): Context | null {
   return new AsyncResource('rx-admission');
+}
+
+/** One of the process's channels: tracers and the like find it by its name. */
+export function channel(name: string): Channel {
+  return channelOf(name);
 }
 
 /** A value that follows the asynchronous context, however many promises and timers it goes through. */

@@ -88,11 +88,11 @@ describe('work that is left', () => {
     const subscription = await started(() => of('row'));
     subscription.unsubscribe();
     await settled();
-    expect(provider.admission.inUse(0)).toBe(1);
+    expect(provider.admission.inUse()).toBe(1);
     await provider.goOn(verb);
     await provider.goOn('giveBack');
     expect(provider.asked).toEqual(asked);
-    expect([seen, provider.admission.inUse(0)]).toEqual([[], 0]);
+    expect([seen, provider.admission.inUse()]).toEqual([[], 0]);
   });
 
   it('while its failure is being closed hears nothing more', async () => {
@@ -101,7 +101,7 @@ describe('work that is left', () => {
     subscription.unsubscribe();
     await provider.goOn('rollback');
     expect(provider.asked).toEqual(['open', 'begin', 'rollback', 'sever', 'broken', 'giveBack']);
-    expect([seen, provider.admission.inUse(0)]).toEqual([[], 0]);
+    expect([seen, provider.admission.inUse()]).toEqual([[], 0]);
   });
 
   it('by its own pipe once it is in keeps its connection whole', async () => {
@@ -114,10 +114,10 @@ describe('work that is left', () => {
       .subscribe({ next: (value) => seen.push(value), complete: () => seen.push('complete') });
     await settled();
     left.next();
-    expect([seen, provider.admission.inUse(0)]).toEqual([['complete'], 1]);
+    expect([seen, provider.admission.inUse()]).toEqual([['complete'], 1]);
     await provider.goOn('restore');
     expect(provider.asked).toEqual(['open', 'begin', 'commit', 'restore', 'whole', 'giveBack']);
-    expect(provider.admission.inUse(0)).toBe(0);
+    expect(provider.admission.inUse()).toBe(0);
   });
 
   it.each<[Verb]>([['commit'], ['begin']])('while %s fails hears nothing of that', async (verb) => {
@@ -126,7 +126,7 @@ describe('work that is left', () => {
     const subscription = await started(() => of('row'));
     subscription.unsubscribe();
     await provider.goOn(verb);
-    expect([seen, provider.admission.inUse(0)]).toEqual([[], 0]);
+    expect([seen, provider.admission.inUse()]).toEqual([[], 0]);
   });
 
   it('while the failure to begin is being closed hears nothing more', async () => {
@@ -135,7 +135,7 @@ describe('work that is left', () => {
     const subscription = await started(() => of('row'));
     subscription.unsubscribe();
     await provider.goOn('restore');
-    expect([seen, provider.admission.inUse(0)]).toEqual([[], 0]);
+    expect([seen, provider.admission.inUse()]).toEqual([[], 0]);
   });
 });
 
@@ -155,7 +155,7 @@ describe('work that cannot start', () => {
     asks.subscribe({ error: (error: unknown) => seen.push(error) });
     await settled();
     expect(seen).toEqual([expect.any(CancelledError)]);
-    expect([provider.asked, provider.admission.inUse(0)]).toEqual([[], 0]);
+    expect([provider.asked, provider.admission.inUse()]).toEqual([[], 0]);
   });
 
   it.each<[unknown, string]>([
@@ -192,7 +192,7 @@ describe('a rollback that fails', () => {
 
 it('work that is an array gives its values, and ends', async () => {
   await started(() => ['one', 'two']);
-  expect([seen, provider.admission.inUse(0)]).toEqual([['one', 'two', 'complete'], 0]);
+  expect([seen, provider.admission.inUse()]).toEqual([['one', 'two', 'complete'], 0]);
 });
 
 it('work that answers a promise keeps its permit until the promise settles', async () => {
@@ -201,8 +201,8 @@ it('work that answers a promise keeps its permit until the promise settles', asy
   const subscription = await started(() => promise);
   subscription.unsubscribe();
   await settled();
-  expect(provider.admission.inUse(0)).toBe(1);
+  expect(provider.admission.inUse()).toBe(1);
   late.complete();
   await settled();
-  expect(provider.admission.inUse(0)).toBe(0);
+  expect(provider.admission.inUse()).toBe(0);
 });

@@ -7,7 +7,7 @@ import { RefusedError } from '../../../src/index.js';
 import type { Protocol } from '../../../src/llm/call.js';
 
 const isPlain = (body: unknown): boolean => typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype;
-const post = (body: unknown): FetchInit => ({ method: 'POST', body: isPlain(body) ? JSON.stringify(body) : (body as RequestInit['body']) });
+const post = (body: unknown): FetchInit => ({ method: 'POST', body: isPlain(body) ? JSON.stringify(body) : (body as string) });
 const read = async (input: FetchInput, init?: FetchInit): Promise<readonly unknown[] | null> => {
   const found = await readCall(input, init);
   return found === null ? null : [found.call.protocol, found.call.operation, found.call.model];
