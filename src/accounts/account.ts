@@ -56,11 +56,16 @@ export interface Account<A = number> {
   statusIndicator?(at?: number): string | null;
   onSuccess?(at?: number, input?: A): void;
   onRateLimitError?(failure: UpstreamFailure, at?: number, input?: A): void;
-  /** For an account that paces its own line: how many wait on it now; several suppliers add up. */
+  /**
+   * For an account that paces its own line, or yields to who waits: how many are held on it now. Every admission in which
+   * somebody waits gives a supplier of its own, so several add up.
+   */
   observeHeld?(held: () => number): TeardownLogic;
   /** "The configuration shrank": waiters that can no longer ever fit are refused in the same turn. */
   readonly shrinks?: Observable<void>;
   readonly requiresHttpConnection?: boolean;
+  /** Accounts that draw on one capacity name the same object here: what moves one of them may let in who waits on another. */
+  readonly sharedWith?: object;
 }
 
 /** An account of whatever amounts, as the line holds them. */

@@ -16,6 +16,8 @@ export interface Listing {
 
 export interface LedgerPorts {
   readonly scheduler: SchedulerLike;
+  /** It paces its line by those in memory's line, whom the desk counts for it. */
+  readonly memory: AnyAccount | null;
   /** There may be more: look at the line again. */
   woken(): void;
   /** An account shrank: refuse what can never fit it any more. */
@@ -42,8 +44,11 @@ export function assertOutsideFold(): void {
   }
 }
 
-/** Whom to tell of a settlement: every ledger with a hook on the account, in whatever admission. */
-const sharers = new WeakMap<AnyAccount, Set<Ledger>>();
+/** Whom to tell of a settlement: every ledger with hooks on what the account draws on, and how many, in whatever admission. */
+const sharers = new WeakMap<object, Map<Ledger, number>>();
+
+/** What moves when the account does: the capacity that it shares with others, or itself. */
+const drawnOn = (account: AnyAccount): object => account.sharedWith ?? account;
 
 /** Ledgers with hooks: most often none or one, and then nobody shares anything. */
 let watchers = 0;
@@ -63,6 +68,8 @@ export class Ledger {
   /** What was asked last is most often what is asked next. */
   #demand: Demand | null = null;
   #ofDemand: readonly Listing[] = [];
+  /** Shared capacities on which somebody waits no more: who waits on them elsewhere may profit. */
+  readonly #eased = new Set<object>();
 
   constructor(ports: LedgerPorts) {
     this.#ports = ports;
@@ -111,6 +118,7 @@ export class Ledger {
   mark(account: AnyAccount, by: 1 | -1): number {
     const listing = this.#listing(account);
     listing.marked += by;
+    if (by < 0 && account.sharedWith !== undefined) this.#eased.add(account.sharedWith);
     return listing.marked;
   }
 
@@ -130,20 +138,29 @@ export class Ledger {
   others({ entries }: Demand, memory: AnyAccount | null): Set<Ledger> | null {
     if (watchers === (this.#watching ? 1 : 0)) return null;
     let others: Set<Ledger> | null = null;
-    for (const { account } of entries) others = this.#sharing(account, others);
+    for (const { account } of entries) others = this.#sharing(drawnOn(account), others);
     return memory === null || entries.length === 0 ? others : this.#sharing(memory, others);
   }
 
-  /** Another admission's settlement moved an account of ours: look again. */
+  /** Who else must hear that somebody stopped waiting on a capacity that several accounts share; told once. */
+  eased(): Set<Ledger> | null {
+    if (this.#eased.size === 0) return null;
+    let others: Set<Ledger> | null = null;
+    for (const capacity of this.#eased) others = this.#sharing(capacity, others);
+    this.#eased.clear();
+    return others;
+  }
+
+  /** Another admission moved an account of ours: look again. */
   hear(): void {
     this.#ports.woken();
   }
 
-  #sharing(account: AnyAccount, known: Set<Ledger> | null): Set<Ledger> | null {
-    const hooked = sharers.get(account);
+  #sharing(capacity: object, known: Set<Ledger> | null): Set<Ledger> | null {
+    const hooked = sharers.get(capacity);
     if (hooked === undefined || hooked.size === 0 || (hooked.size === 1 && hooked.has(this))) return known;
     const others = known ?? new Set();
-    for (const ledger of hooked) if (ledger !== this) others.add(ledger);
+    for (const ledger of hooked.keys()) if (ledger !== this) others.add(ledger);
     return others;
   }
 
@@ -182,10 +199,14 @@ export class Ledger {
     });
     hook.add(account.capacityChanges.subscribe(hear(() => { this.#ports.woken(); })));
     hook.add(account.shrinks?.subscribe(hear(() => { this.#ports.shrunk(account); })));
-    const hooked = sharers.get(account) ?? new Set();
-    sharers.set(account, hooked.add(this));
+    if (account !== this.#ports.memory) hook.add(account.observeHeld?.(() => listing.marked));
+    const capacity = drawnOn(account);
+    const hooked = sharers.get(capacity) ?? new Map<Ledger, number>();
+    sharers.set(capacity, hooked.set(this, (hooked.get(this) ?? 0) + 1));
     hook.add(() => {
-      hooked.delete(this);
+      const left = (hooked.get(this) ?? 0) - 1;
+      if (left > 0) hooked.set(this, left);
+      else hooked.delete(this);
     });
   }
 
