@@ -6,6 +6,7 @@ import type { Desk } from './desk.js';
 import type { Asking } from './evaluator/asking.js';
 import { earliestOf, shortOf } from './evaluator/attempt.js';
 import type { QueueState } from './evaluator/evaluate.js';
+import { questioning } from './evaluator/ledger.js';
 import { WaiterStatus, type WaiterView } from './waiter-view.js';
 
 export interface AccountView {
@@ -39,7 +40,10 @@ export interface AdmissionStatus {
   readonly grants: readonly GrantView[];
 }
 
-export function statusOf(desk: Desk): AdmissionStatus {
+/** @throws Error when an account asks for it from inside an answer. */
+export const statusOf = (desk: Desk): AdmissionStatus => questioning(() => described(desk));
+
+function described(desk: Desk): AdmissionStatus {
   const at = desk.now();
   const { phase, line, nextDeadline } = desk.state;
   const { head } = line;

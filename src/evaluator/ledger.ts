@@ -37,6 +37,24 @@ export function leaveFold(): void {
   folding -= 1;
 }
 
+/** What accounts announced while they were asked for somebody's information: there is no pass behind it to find out. */
+let unheard: (() => void)[] | null = null;
+
+/** Questions accounts where nothing is decided: they may call the admission no more than in a fold. */
+export function questioning<T>(work: () => T): T {
+  assertOutsideFold();
+  const announced: (() => void)[] = [];
+  unheard = announced;
+  enterFold();
+  try {
+    return work();
+  } finally {
+    leaveFold();
+    unheard = null;
+    for (const tell of announced) tell();
+  }
+}
+
 /** @throws Error while a fold is under way: an account must not ask the admission that is asking it. */
 export function assertOutsideFold(): void {
   if (folding > 0) {
@@ -193,6 +211,7 @@ export class Ledger {
     const hear = (tell: () => void): Partial<Observer<void>> => ({
       next: () => {
         if (folding === 0) tell();
+        else unheard?.push(tell);
       },
       // An account whose stream broke tells no more; deadlines and settlements still move the line.
       error: () => undefined,

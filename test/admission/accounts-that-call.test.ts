@@ -53,6 +53,7 @@ const verbs: [string, (admission: Admission, grant: Grant, gate: CountingGate) =
   ['charge', (_admission, grant, gate) => grant.charge(gate, 1)],
   ['stop', (admission) => admission.stop()],
   ['drain', (admission) => admission.drain()],
+  ['status', (admission) => admission.status()],
 ];
 
 const message = 'an account called the admission while being questioned';
@@ -73,6 +74,50 @@ describe('an account that calls the admission', () => {
       expect([new Job(admission, demand(meddler)).state, holder.grant.settled, other.inUse()]).toEqual(['granted', false, 1]);
       expect(admission.status().phase).toBe('open');
     }
+  });
+
+  it('while a status questions it gets a throw, and not a status in a status for ever', () => {
+    const admission = createAdmission({ scheduler: new CountingScheduler() });
+    const thrown: unknown[] = [];
+    class Curious extends CountingGate {
+      override fits(mine: readonly number[], ahead: readonly number[]): boolean {
+        try {
+          admission.status();
+        } catch (error) {
+          thrown.push(error);
+        }
+        return super.fits(mine, ahead);
+      }
+    }
+    const curious = new Curious({ name: 'curious', capacity: 1 });
+    new Job(admission, demand(curious));
+    new Job(admission, demand(curious));
+    thrown.length = 0;
+    expect(admission.status().waiters).toMatchObject([{ shortOf: ['curious'] }]);
+    expect(thrown.length).toBeGreaterThan(0);
+    expect(thrown.every((error) => String(error).includes(message))).toBe(true);
+  });
+
+  it('that announces more while a status questions it is heard once the status is made', () => {
+    const admission = createAdmission({ scheduler: new CountingScheduler() });
+    class Opening extends CountingGate {
+      shut = true;
+      override fits(mine: readonly number[], ahead: readonly number[]): boolean {
+        return !this.shut && super.fits(mine, ahead);
+      }
+      override status(): ReturnType<CountingGate['status']> {
+        if (this.shut) {
+          this.shut = false;
+          this.capacityChanged();
+        }
+        return super.status();
+      }
+    }
+    const opening = new Opening({ name: 'opening', capacity: 1 });
+    const job = new Job(admission, demand(opening));
+    expect(job.state).toBe('waiting');
+    expect(admission.status().queueSize).toBe(1);
+    expect(job.state).toBe('granted');
   });
 
   it('from earliestFit, in a pass', () => {
