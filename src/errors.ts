@@ -75,11 +75,12 @@ export class WaitTimeoutError extends AdmissionError {
   }
 }
 
-/** The line was full (`maxWaiters`) and the overflow policy chose this ask. */
+/** The line was full (`maxWaiters` of the admission, or of `account`) and the overflow policy chose this ask. */
 export class QueueFullError extends AdmissionError {
   override name = 'QueueFullError';
 
-  constructor(maxWaiters: number) {
-    super(`the line is full: ${String(maxWaiters)} may wait; ask later, or raise maxWaiters`, { reason: 'overflow' });
+  constructor(maxWaiters: number, account?: string) {
+    const [whose, its] = account === undefined ? ['', ''] : [` for ${account}`, 'its '];
+    super(`the line${whose} is full: ${String(maxWaiters)} may wait; ask later, or raise ${its}maxWaiters`, { reason: 'overflow', account });
   }
 }

@@ -1,5 +1,5 @@
 /** The whole of an admission at one instant: every account, every waiter and what it waits for, every grant. */
-import type { Identity } from './accounts/account.js';
+import type { AnyAccount, Identity } from './accounts/account.js';
 import type { AccountStatus } from './accounts/statuses.js';
 import type { DemandEntry } from './demand.js';
 import type { Desk } from './desk.js';
@@ -7,6 +7,7 @@ import type { Asking } from './evaluator/asking.js';
 import { earliestOf, shortOf } from './evaluator/attempt.js';
 import type { QueueState } from './evaluator/evaluate.js';
 import { questioning } from './evaluator/ledger.js';
+import type { Waiter } from './evaluator/waiter.js';
 import { WaiterStatus, type WaiterView } from './waiter-view.js';
 
 export interface AccountView {
@@ -17,6 +18,10 @@ export interface AccountView {
   readonly inUse: number;
   /** Jobs held on it. */
   readonly waiters: number;
+  /** How many of the line name it, held on it or not: what its `maxWaiters` bounds. */
+  readonly queued: number;
+  /** ms that the first of those has waited; 0 where there is none. */
+  readonly queueAge: number;
   readonly indicator: string | null;
   /** The account's own status, where it has one. */
   readonly status: AccountStatus | null;
@@ -34,6 +39,8 @@ export interface AdmissionStatus {
   readonly at: number;
   readonly phase: QueueState['phase'];
   readonly queueSize: number;
+  /** ms that the head has waited; 0 where nobody waits. */
+  readonly queueAge: number;
   readonly nextDeadline: number | null;
   readonly accounts: readonly AccountView[];
   readonly waiters: readonly WaiterView[];
@@ -48,10 +55,14 @@ function described(desk: Desk): AdmissionStatus {
   const { phase, line, nextDeadline } = desk.state;
   const { head } = line;
   const holders = new Holders(desk.held);
+  const waiters = line.toArray();
+  const queues = queuesOf(waiters);
+  const queueAge = (first: Asking | undefined): number => (first === undefined ? 0 : at - first.askedAt);
   return {
     at,
     phase,
     queueSize: line.size,
+    queueAge: queueAge(head?.ask),
     nextDeadline,
     accounts: desk.ledger.accounts.map((account) => ({
       name: account.name,
@@ -59,10 +70,12 @@ function described(desk: Desk): AdmissionStatus {
       capacity: known(() => account.capacity) ?? NaN,
       inUse: known(() => account.inUse(at)) ?? NaN,
       waiters: desk.ledger.marked(account),
+      queued: queues.get(account)?.length ?? 0,
+      queueAge: queueAge(queues.get(account)?.[0]),
       indicator: known(() => account.statusIndicator?.(at)),
       status: known(() => account.status?.(at)),
     })),
-    waiters: line.toArray().map((waiter, index) => {
+    waiters: waiters.map((waiter, index) => {
       const ahead = waiter === head ? null : head;
       const short = shortOf(waiter, ahead, desk.memory, at);
       const fields = {
@@ -78,6 +91,19 @@ function described(desk: Desk): AdmissionStatus {
     }),
     grants: grantsOf(desk, at),
   };
+}
+
+/** Who names what, in arrival order; whoever names an account under several keys counts once. */
+function queuesOf(waiters: readonly Waiter[]): ReadonlyMap<AnyAccount, readonly Asking[]> {
+  const queues = new Map<AnyAccount, Asking[]>();
+  for (const { ask } of waiters) {
+    for (const { account } of ask.demand.entries) {
+      const queue = queues.get(account);
+      if (queue === undefined) queues.set(account, [ask]);
+      else if (queue.at(-1) !== ask) queue.push(ask);
+    }
+  }
+  return queues;
 }
 
 /** Who holds what, and gives it back at the end: read once, however many wait for it. */

@@ -4,6 +4,7 @@ import { bindClock, clockOf } from '../clock.js';
 import { learnsNothing } from './learning.js';
 import type { AccountStatus } from './statuses.js';
 import type { UpstreamFailure } from './upstream-failure.js';
+import { nonNegative } from './validation.js';
 
 /** What an amount is debited from: the account itself, or the bucket that a router chose. */
 export type Identity = object | string | symbol;
@@ -64,6 +65,8 @@ export interface Account<A = number> {
   /** "The configuration shrank": waiters that can no longer ever fit are refused in the same turn. */
   readonly shrinks?: Observable<void>;
   readonly requiresHttpConnection?: boolean;
+  /** How many of one admission's line may name it; unbounded unless given. Who goes beyond that is the admission's `overflow`. */
+  readonly maxWaiters?: number;
   /** Accounts that draw on one capacity name the same object here: what moves one of them may let in who waits on another. */
   readonly sharedWith?: object;
 }
@@ -80,6 +83,11 @@ export interface Log {
 export interface AccountOptions {
   /** The clock for verbs without `at`; unless given, the clock of the first admission that names the account. */
   readonly scheduler?: SchedulerLike | undefined;
+  /**
+   * How many may wait for it in the line of one admission, short of it or of something else that they name with it;
+   * unbounded unless given. The admission's `overflow` says who goes beyond that: the newcomer, or the oldest of them.
+   */
+  readonly maxWaiters?: number | undefined;
 }
 
 /** A Subject whose watchers can be counted: nobody may stay hooked to an account that nobody names. */
@@ -111,6 +119,7 @@ export abstract class AbstractAccount<A = number> implements Account<A> {
   readonly category: string = 'custom';
   readonly capacityChanges: Announcements;
   readonly requiresHttpConnection: boolean = false;
+  declare readonly maxWaiters?: number;
   readonly #changes = new Subject<void>();
 
   constructor(
@@ -122,6 +131,8 @@ export abstract class AbstractAccount<A = number> implements Account<A> {
       throw new RangeError(`an account needs a name, such as { name: 'http', … }, not ${given === '' ? '""' : String(given)}: events and errors call it by it`);
     }
     this.capacityChanges = this.#changes;
+    const { maxWaiters = Infinity } = options;
+    if (maxWaiters !== Infinity) this.maxWaiters = nonNegative('maxWaiters', maxWaiters, this);
     if (options.scheduler) bindClock(options.scheduler, this);
   }
 

@@ -116,13 +116,31 @@ function arrived(state: LineState, waiter: Waiter, turn: Turn, pass: Pass): Line
   if (answered === null) return passed(before, turn, pass);
   line.append(answered);
   const deadline = sooner(before.nextDeadline, answered.deadline);
-  if (line.size <= maxWaiters) return sleeping(state, againIfDue(line, deadline, turn, pass));
   const next = sleeping(state, deadline);
-  const outcast = overflow === 'reject' ? line.waiterOf(waiter.ask) : line.head;
-  if (outcast === null) return next;
+  if (line.size > maxWaiters) {
+    const outcast = overflow === 'reject' ? line.waiterOf(waiter.ask) : line.head;
+    if (outcast === null) return next;
+    leaves(line, outcast, new QueueFullError(maxWaiters), 'overflow', turn);
+  } else if (!boundEach(line, waiter.ask, turn)) {
+    return sleeping(state, againIfDue(line, deadline, turn, pass));
+  }
   // The one in excess may have been the head: those it held back go now.
-  leaves(line, outcast, new QueueFullError(maxWaiters), 'overflow', turn);
   return passed(next, turn, pass);
+}
+
+/** Whoever is one too many for an account of the newcomer's leaves; true where somebody did. */
+function boundEach(line: Line, newcomer: Asking, turn: Turn): boolean {
+  let left = false;
+  for (const { account } of newcomer.demand.entries) {
+    const { maxWaiters } = account;
+    if (maxWaiters === undefined || line.naming(account) <= maxWaiters) continue;
+    const outcast = turn.books.overflow === 'reject' ? line.waiterOf(newcomer) : line.firstNaming(account);
+    if (outcast === null) return left;
+    leaves(line, outcast, new QueueFullError(maxWaiters, account.name), 'overflow', turn, account);
+    left = true;
+    if (outcast.ask === newcomer) return true;
+  }
+  return left;
 }
 
 const sooner = (one: number | null, other: number | null): number | null =>

@@ -71,6 +71,22 @@ export class Line {
     return waitersOf(this.head, this.#roots());
   }
 
+  /** How many name the account: whole groups do or do not, so that few are looked at. */
+  naming(account: AnyAccount): number {
+    let count = this.head !== null && names(this.head, account) ? 1 : 0;
+    for (const group of this.groups) if (group.accounts.includes(account)) count += group.size;
+    if (this.odd.size > 0) for (const waiter of this.odd.toArray()) if (names(waiter, account)) count += 1;
+    return count;
+  }
+
+  /** Whoever of those that name the account arrived first. */
+  firstNaming(account: AnyAccount): Waiter | null {
+    if (this.head !== null && names(this.head, account)) return this.head;
+    let first: Waiter | null = null;
+    for (const group of this.groups) if (group.accounts.includes(account)) first = earlier(first, group.first());
+    return earlier(first, this.odd.toArray().find((waiter) => names(waiter, account)) ?? null);
+  }
+
   /** The line as it is now, for whoever keeps it; made into a list when it is looked at. */
   snapshot(): () => readonly Waiter[] {
     const { head } = this;
@@ -131,6 +147,8 @@ export class Line {
     if (alike.length === 0) this.#byFirst.delete(first);
   }
 }
+
+const names = ({ ask }: Waiter, wanted: AnyAccount): boolean => ask.demand.entries.some(({ account }) => account === wanted);
 
 const earlier = (one: Waiter | null, other: Waiter | null): Waiter | null =>
   one === null || (other !== null && other.ask.arrival < one.ask.arrival) ? other : one;

@@ -265,7 +265,7 @@ describe('events', () => {
     const job = new Job(scenario.admission, demand(bare));
     expect(events.map(({ category, indicator }) => [category, indicator])).toEqual([['custom', null]]);
     expect(scenario.admission.status().accounts).toEqual([
-      { name: 'bare', category: 'custom', capacity: 1, inUse: 0, waiters: 0, indicator: null, status: null },
+      { name: 'bare', category: 'custom', capacity: 1, inUse: 0, waiters: 0, queued: 0, queueAge: 0, indicator: null, status: null },
     ]);
     job.release();
   });
