@@ -7,9 +7,11 @@ import {
   UpstreamFailure,
   createAdmission,
   demand,
+  type Ending,
+  type Grant,
   type Outcome,
 } from 'rx-admission';
-import { NEVER, of, throwError } from 'rxjs';
+import { NEVER, Subject, of, throwError } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
 import { CountingScheduler } from '../admit/counting-scheduler.js';
 import { Job } from '../admit/job.js';
@@ -51,6 +53,26 @@ describe('outcomes', () => {
       new Job(admission, demand(tokens)).grant.rollback();
     }
     expect(throttles()).toEqual([0.5, 0]);
+  });
+
+  it('are told the grant, which is not settled yet: what it asked for, since when, and for how long', async () => {
+    const { admission, clock, slot } = scene();
+    const seen: unknown[] = [];
+    const outcome = (ending: Ending, grant: Grant): Outcome => {
+      seen.push([ending.kind, grant.demand, grant.grantedAt, grant.age, grant.settled]);
+      return 'ignored';
+    };
+    const asked = demand(slot);
+    clock.advanceTo(100.5);
+    const work = new Subject<never>();
+    admission.defer(asked, () => work, { outcome }).subscribe();
+    clock.advanceTo(350);
+    work.complete();
+    await admission.run(asked, () => Promise.reject(boom), { outcome }).catch(() => undefined);
+    expect(seen).toEqual([
+      ['C', asked, 100.5, 249.5, false],
+      ['E', asked, 350, 0, false],
+    ]);
   });
 
   it('are what the outcome function says of the ending', () => {

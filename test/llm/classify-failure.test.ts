@@ -186,6 +186,10 @@ describe('what never was an answer', () => {
     expect(classifyFailure({ headers: { 'x-should-retry': 'false' } })).toMatchObject({ kind: 'unrelated', reason: 'no answer of an upstream' });
   });
 
+  it('is read as it stands where its text only looks like JSON', () => {
+    expect(classifyFailure({ status: 429, message: '429 {"error": cut off' })).toMatchObject({ kind: 'wait', detail: '429 {"error": cut off' });
+  });
+
   it('is read to a bounded depth, and once where it goes in circles', () => {
     const circle: { cause?: unknown; message: string } = { message: 'a' };
     circle.cause = { message: 'b', cause: circle };

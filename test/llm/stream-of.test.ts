@@ -72,6 +72,15 @@ describe('streamOf', () => {
     expect(started).toBe(0);
   });
 
+  it('fails with the error of a stream that fails by itself', async () => {
+    const broke = new TypeError('terminated');
+    async function* events(): AsyncGenerator<number> {
+      yield await Promise.resolve(1);
+      throw broke;
+    }
+    await expect(lastValueFrom(streamOf(() => events()))).rejects.toBe(broke);
+  });
+
   it('stops a stream that only came once nobody listened', async () => {
     const controller = new AbortController();
     let come = (_stream: SdkStream<number>): void => undefined;

@@ -148,6 +148,10 @@ describe('an error inside a stream', () => {
   ])('is found: %s', (_whose, text, error) => {
     expect(read(SSE, HELLO + text).reading.error).toEqual(error);
   });
+
+  it.each(['event: error\ndata: overloaded\n\n', 'event: error\ndata: []\n\n'])('is none that could be told where it is no JSON object: %j', (text) => {
+    expect(read(SSE, HELLO + text).reading.error).toBeNull();
+  });
 });
 
 describe('the usage of a body', () => {
