@@ -79,7 +79,7 @@ export class Admission {
       throw new RangeError(`overflow must be 'reject' or 'drop-oldest', not ${overflow as string}`);
     }
     this.name = options.name ?? 'admission';
-    const desk = new Desk({ name: this.name, scheduler, memory: memory === false ? null : memory, http, maxWaiters, overflow });
+    const desk = new Desk({ admission: this, scheduler, memory: memory === false ? null : memory, http, maxWaiters, overflow });
     this.#desk = desk;
     this.admit = admitFrom(desk);
     this.events$ = desk.events$;

@@ -26,7 +26,8 @@ import { Signals } from './signals.js';
 import { currentContext } from '#platform';
 
 export interface DeskOptions {
-  readonly name: string;
+  /** Whose desk it is. */
+  readonly admission: { readonly name: string };
   readonly scheduler: SchedulerLike;
   readonly memory: MemoryGate | null;
   readonly http: HttpGate | undefined;
@@ -57,8 +58,8 @@ export class Desk {
   /** The instant last read: what happens inside a delivery happens at it. */
   #instant = 0;
 
-  constructor({ name, scheduler, memory, http, maxWaiters, overflow }: DeskOptions) {
-    this.#diagnostics = new Diagnostics(name, this.#outbox);
+  constructor({ admission, scheduler, memory, http, maxWaiters, overflow }: DeskOptions) {
+    this.#diagnostics = new Diagnostics(admission, this.#outbox);
     this.#scheduler = scheduler;
     this.#http = http;
     this.memory = memory;

@@ -9,8 +9,8 @@ import { channel, type Channel } from '#platform';
 
 /** What every message says. */
 export interface AskMessage {
-  /** The admission's name. */
-  readonly admission: string;
+  /** The admission itself. */
+  readonly admission: { readonly name: string };
   /** The same object in all messages about one ask; nothing is to be read from it. */
   readonly ask: object;
   readonly job: unknown;
@@ -59,10 +59,10 @@ const settled = channel(CHANNELS.settled);
 
 /** Publishes what becomes of the asks of one admission. */
 export class Diagnostics {
-  readonly #admission: string;
+  readonly #admission: AskMessage['admission'];
   readonly #outbox: Outbox;
 
-  constructor(admission: string, outbox: Outbox) {
+  constructor(admission: AskMessage['admission'], outbox: Outbox) {
     this.#admission = admission;
     this.#outbox = outbox;
   }

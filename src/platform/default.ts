@@ -40,9 +40,34 @@ export function currentContext(): Context | null {
   return null;
 }
 
-/** Nobody can listen here. */
-export function channel(_name: string): Channel {
-  return { hasSubscribers: false, publish: () => undefined };
+/** Hears what is published under a name. */
+export type Hear = (message: unknown) => void;
+
+const listeners = new Map<string, Set<Hear>>();
+
+function listenersOf(name: string): Set<Hear> {
+  const known = listeners.get(name) ?? new Set();
+  listeners.set(name, known);
+  return known;
+}
+
+/** One of the page's channels: whoever knows its name may listen. */
+export function channel(name: string): Channel {
+  const hearing = listenersOf(name);
+  return {
+    get hasSubscribers() {
+      return hearing.size > 0;
+    },
+    publish: (message) => {
+      for (const hear of hearing) hear(message);
+    },
+  };
+}
+
+/** @returns what stops it. */
+export function listenTo(name: string, hear: Hear): () => void {
+  const hearing = listenersOf(name).add(hear);
+  return () => void hearing.delete(hear);
 }
 
 /** @throws Error always: no value follows a context here. */

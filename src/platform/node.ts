@@ -1,13 +1,13 @@
 /** What the core asks of Node: the old space of the heap, a collection, and the asynchronous context. */
 import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
-import { channel as channelOf } from 'node:diagnostics_channel';
+import { channel as channelOf, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Session } from 'node:inspector';
 import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 import { resourceLimits } from 'node:worker_threads';
-import type { Channel, Context, ContextStorage, HeapPort, HeapReading } from './default.js';
+import type { Channel, Context, ContextStorage, HeapPort, HeapReading, Hear } from './default.js';
 
-export type { Channel, Context, ContextStorage, HeapPort, HeapReading } from './default.js';
+export type { Channel, Context, ContextStorage, HeapPort, HeapReading, Hear } from './default.js';
 
 const MIB = 1024 * 1024;
 /** A reading taken after a major collection counts for this long; then garbage counts as load again. */
@@ -95,6 +95,12 @@ export function currentContext(): Context | null {
 /** One of the process's channels: tracers and the like find it by its name. */
 export function channel(name: string): Channel {
   return channelOf(name);
+}
+
+/** @returns what stops it. */
+export function listenTo(name: string, hear: Hear): () => void {
+  subscribe(name, hear);
+  return () => void unsubscribe(name, hear);
 }
 
 /** A value that follows the asynchronous context, however many promises and timers it goes through. */
