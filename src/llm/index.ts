@@ -8,6 +8,7 @@ export { classifyFailure, classifyResponse, type ClassifyOptions, type ResponseL
 export { outcome, outcomeOf, type FeedbackOptions } from './feedback.js';
 export { followLimits, type FollowOptions } from './follow-limits.js';
 export { charge, type Budget, type Charge, type ChargePolicy } from './charge.js';
+export { SpendCap, SpendStatus, spendCap, type CallSpending, type Money, type Price, type SpendCapOptions, type Spending } from './spend-cap.js';
 export { Estimator, ModelEstimateStatus, type Estimate, type EstimatorOptions } from './estimate.js';
 export { usageOf, type Usage } from './usage.js';
 export { callOf, type LlmCall, type Protocol } from './call.js';

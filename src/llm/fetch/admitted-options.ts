@@ -7,6 +7,7 @@ import type { ClassifiedFailure } from '../failure.js';
 import { Feedback, type FeedbackOptions } from '../feedback.js';
 import type { FollowOptions } from '../follow-limits.js';
 import type { RateLimitsRead } from '../rate-limits.js';
+import type { SpendCap } from '../spend-cap.js';
 
 /** One for all calls, or chosen for each; none for a call that `undefined` is answered for. */
 export type ForCall<T> = T | ((call: LlmCall) => T | undefined);
@@ -24,6 +25,8 @@ export interface AdmittedOptions extends FeedbackOptions {
   readonly demand?: ((call: LlmCall, metered: Demand) => Demand) | undefined;
   /** What a call reserves and costs; unless given, the policy of whose protocol it speaks. */
   readonly charge?: ChargePolicy | undefined;
+  /** Refuses, before anything is asked, a call that might pass a cap on money. */
+  readonly spend?: SpendCap | undefined;
   /** Unless given, one of its own: bytes over four, plus the most that was asked for, corrected by what was used. */
   readonly estimator?: Estimator | undefined;
   /** ms to wait at most; then the call is refused. Keep it below the SDK's own `timeout`, which runs meanwhile. */

@@ -7,6 +7,7 @@ import type { Estimate } from '../estimate.js';
 import { followLimits } from '../follow-limits.js';
 import type { HeadersLike } from '../header-reader.js';
 import { readRateLimits } from '../read-rate-limits.js';
+import type { CallSpending } from '../spend-cap.js';
 import type { Usage } from '../usage.js';
 import type { Settings } from './admitted-options.js';
 import type { Debit } from './turnstile.js';
@@ -27,6 +28,7 @@ interface Fields {
   readonly policy: ChargePolicy;
   readonly reserved: Charge;
   readonly debits: readonly Debit[];
+  readonly spending: CallSpending | null;
   readonly settings: Settings;
 }
 
@@ -71,6 +73,7 @@ export class Passage {
     const { grant, settings } = this.#fields;
     let outcome: Outcome = 'ignored';
     try {
+      this.#spend(ending);
       this.#charge(ending);
       outcome = this.#outcome(ending);
     } catch (error) {
@@ -91,6 +94,12 @@ export class Passage {
       if (isAsked) grant.charge(account, cost[budget]);
     }
     if (ending.kind === 'answered' && ending.usage) settings.estimator.learn(call, estimate, ending.usage);
+  }
+
+  #spend({ kind, usage }: Ending): void {
+    const { spending } = this.#fields;
+    if (kind === 'refused') spending?.cancel();
+    else spending?.used(usage ?? null);
   }
 
   #outcome(ending: Ending): Outcome {

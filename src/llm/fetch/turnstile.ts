@@ -36,17 +36,23 @@ export class Turnstile {
    * @throws AdmissionError when it is refused, CancelledError when `signal` aborts while it waits.
    */
   async enter(call: LlmCall, signal?: AbortSignal | null): Promise<Passage> {
-    const { estimator, maxWait, job, demand: whole } = this.#settings;
+    const { estimator, maxWait, job, spend, demand: whole } = this.#settings;
     const policy = this.#settings.charge ?? POLICIES[call.protocol ?? 'openai'];
     const estimate = estimator.estimate(call);
     const reserved = policy.reserve(estimate);
     const { demand, debits } = this.#metered(call, policy, reserved);
-    const grant = await this.#admission.acquire(whole === undefined ? demand : whole(call, demand), {
-      ...(signal ? { signal } : {}),
-      maxWait,
-      job: job === undefined ? labelOf(call) : job(call),
-    });
-    return new Passage({ grant, call, estimate, policy, reserved, debits, settings: this.#settings });
+    const spending = spend?.reserveFor(call, estimate) ?? null;
+    try {
+      const grant = await this.#admission.acquire(whole === undefined ? demand : whole(call, demand), {
+        ...(signal ? { signal } : {}),
+        maxWait,
+        job: job === undefined ? labelOf(call) : job(call),
+      });
+      return new Passage({ grant, call, estimate, policy, reserved, debits, spending, settings: this.#settings });
+    } catch (error) {
+      spending?.cancel();
+      throw error;
+    }
   }
 
   #metered(call: LlmCall, policy: ChargePolicy, reserved: Charge): { demand: Demand; debits: readonly Debit[] } {
