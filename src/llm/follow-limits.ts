@@ -1,5 +1,5 @@
 /** Keeps a bucket's limits as its provider states them, in both directions. */
-import type { TokenBucket, TokenBucketLimits } from '../index.js';
+import type { Account, TokenBucket, TokenBucketLimits } from '../index.js';
 import type { Budget } from './charge.js';
 import type { Meter, RateLimit, RateLimitsRead } from './rate-limits.js';
 
@@ -60,6 +60,10 @@ export function followLimits(bucket: TokenBucket, read: RateLimitsRead, { sentAt
   bucket.lowerTo({ tokens: remainingOf(tokens), requests: remainingOf(requests) }, sentAt);
   known.set(bucket, { sentAt, configured, left: bucket.limits });
 }
+
+/** A `TokenBucket`, or an account of one's own with its verbs; asked by what it can, since its class need not be loaded. */
+export const canFollow = (account: Account<never>): account is TokenBucket =>
+  ['limits', 'setConfig', 'lowerTo'].every((verb) => verb in account);
 
 /** Where input and output are limited apart, the limit of all tokens is whichever of the two is tighter: it says nothing of their sum. */
 function tokensOf(read: RateLimitsRead, budget: Budget): readonly RateLimit[] {

@@ -1,10 +1,10 @@
 /** One attempt that was let in, from its grant to its end: what it used is charged, and how it went is told, once. */
-import { TokenBucket, type Grant, type Outcome } from '../../index.js';
+import type { Grant, Outcome } from '../../index.js';
 import { labelOf, type LlmCall } from '../call.js';
 import type { Charge, ChargePolicy } from '../charge.js';
 import { classifyFailure } from '../classify-failure.js';
 import type { Estimate } from '../estimate.js';
-import { followLimits } from '../follow-limits.js';
+import { canFollow, followLimits } from '../follow-limits.js';
 import type { HeadersLike } from '../header-reader.js';
 import { readRateLimits } from '../read-rate-limits.js';
 import type { CallSpending } from '../spend-cap.js';
@@ -57,7 +57,7 @@ export class Passage {
       const read = readRateLimits(headers, { provider: classify?.provider, wallNow: classify?.wallNow });
       if (read.limits.length === 0) return;
       for (const { account, budget } of debits) {
-        if (follow !== null && account instanceof TokenBucket) followLimits(account, read, { sentAt: grant.grantedAt, budget, ...follow });
+        if (follow !== null && canFollow(account)) followLimits(account, read, { sentAt: grant.grantedAt, budget, ...follow });
       }
       onLimits?.(read, call);
     } catch (error) {
