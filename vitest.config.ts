@@ -12,6 +12,7 @@ export default defineConfig({
       { find: /^rx-admission$/, replacement: here('./src/index.ts') },
       { find: /^rx-admission\/llm$/, replacement: here('./src/llm/index.ts') },
       { find: /^rx-admission\/database$/, replacement: here('./src/database/index.ts') },
+      { find: /^rx-admission\/bulkhead$/, replacement: here('./src/bulkhead/index.ts') },
       { find: /^rx-admission\/otel$/, replacement: here('./src/observe/index.ts') },
       { find: /^rx-admission\/testing$/, replacement: here('./src/testing/index.ts') },
       { find: /^#platform$/, replacement: here('./src/platform/node.ts') },

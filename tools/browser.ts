@@ -3,7 +3,7 @@ import { createContext, runInContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import { build, type BuildOptions } from 'esbuild';
 
-const ENTRIES = ['src/index.ts', 'src/llm/index.ts', 'src/database/index.ts', 'src/observe/index.ts', 'src/testing/index.ts'];
+const ENTRIES = ['src/index.ts', 'src/llm/index.ts', 'src/database/index.ts', 'src/bulkhead/index.ts', 'src/observe/index.ts', 'src/testing/index.ts'];
 
 /** As a browser's bundler sees the package: `#platform` is its default, and `node:` modules do not exist. */
 const BROWSER: BuildOptions = {

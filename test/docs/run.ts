@@ -35,6 +35,7 @@ export async function bundled(blocks: readonly Block[]): Promise<Bundle> {
       'rx-admission': resolve(ROOT, 'src/index.ts'),
       'rx-admission/llm': resolve(ROOT, 'src/llm/index.ts'),
       'rx-admission/database': resolve(ROOT, 'src/database/index.ts'),
+      'rx-admission/bulkhead': resolve(ROOT, 'src/bulkhead/index.ts'),
       'rx-admission/otel': resolve(ROOT, 'src/observe/index.ts'),
       'rx-admission/testing': resolve(ROOT, 'src/testing/index.ts'),
       '#platform': resolve(ROOT, 'src/platform/node.ts'),
