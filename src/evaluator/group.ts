@@ -119,7 +119,7 @@ export class Group {
    * the accounts it is short of.
    */
   earliest(bounds: readonly Bound[]): number {
-    return this.#root === null ? Infinity : this.#earliest(this.#root, this.#height, bounds, Infinity);
+    return this.#root === null ? Infinity : this.#earliest(this.#root, this.#height, bounds, NOBODY_GOES).instant;
   }
 
   toArray(): Waiter[] {
@@ -262,18 +262,18 @@ export class Group {
     return fits;
   }
 
-  #earliest(node: Node, level: number, bounds: readonly Bound[], best: number): number {
-    if (latest(node.least, bounds) >= best) return best;
+  #earliest(node: Node, level: number, bounds: readonly Bound[], best: Going): Going {
     let found = best;
     const { slots } = node;
     for (let index = node.from; index < slots.length; index += 1) {
       const slot = slots[index] ?? null;
       if (slot === null) continue;
-      const instant =
-        level === 0
-          ? latest(weightsOf(slot as Waiter), bounds)
-          : this.#earliest(slot as Node, level - 1, bounds, found);
-      if (instant < found) found = instant;
+      const amounts = level === 0 ? weightsOf(slot as Waiter) : (slot as Node).least;
+      // Whoever asks no less goes no earlier: most are seen to do so without asking an account.
+      if (isAtLeast(amounts, found.amounts)) continue;
+      const instant = latest(amounts, bounds);
+      if (instant >= found.instant) continue;
+      found = level === 0 ? { instant, amounts } : this.#earliest(slot as Node, level - 1, bounds, found);
     }
     return found;
   }
@@ -300,6 +300,20 @@ function mayChange(
     if (at(least, place) > bound.room) fits = false;
   }
   return fits;
+}
+
+/** Who goes first by the clock alone, of those looked at so far: when, and what it asks. */
+interface Going {
+  readonly instant: number;
+  readonly amounts: readonly number[];
+}
+
+const NOBODY_GOES: Going = { instant: Infinity, amounts: [] };
+
+/** On every account; nothing is compared with nobody. */
+function isAtLeast(amounts: readonly number[], others: readonly number[]): boolean {
+  for (let place = 0; place < others.length; place += 1) if (at(amounts, place) < at(others, place)) return false;
+  return others.length > 0;
 }
 
 /** The latest over the accounts where such amounts are short: no waiter with at least these can go before. */
