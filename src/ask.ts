@@ -8,6 +8,7 @@ import { Asking } from './evaluator/asking.js';
 import type { Listing } from './evaluator/ledger.js';
 import { Grant } from './grant.js';
 import type { Delivery } from './outbox.js';
+import type { MaxHold } from './upkeep.js';
 import type { Context } from '#platform';
 
 /** Options of one ask. */
@@ -20,6 +21,8 @@ export interface AskOptions {
   readonly deadline?: number | undefined;
   /** A label or snapshot that every event, status and grant carries. */
   readonly job?: unknown;
+  /** ms of holding after which the grant is reported, or taken back too; the admission's unless given. */
+  readonly maxHold?: MaxHold | undefined;
 }
 
 /** Who asks says what a grant and a refusal mean to it: it gets exactly one of the two, unless it withdraws. */
@@ -32,6 +35,12 @@ export abstract class Ask extends Asking implements Delivery {
   context: Context | null = null;
   /** Its place among those that hold something. */
   held: Link<Ask> | null = null;
+  /** When it counts as held for too long. */
+  holdAlarm: Alarm | null = null;
+  /** Where it was asked for, if anybody wants to know. */
+  trace: string | null = null;
+  /** What its work has begun and not ended: until then it gives nothing back. */
+  unfinished = 0;
 
   /** @throws TypeError on what is no demand. */
   constructor(
@@ -41,6 +50,11 @@ export abstract class Ask extends Asking implements Delivery {
     job: unknown,
   ) {
     super(desk.whole(asked), desk.now(), job);
+  }
+
+  /** Whoever is granted it settles it: then it may be dropped, or forgotten. */
+  isByHand(): boolean {
+    return false;
   }
 
   protected abstract granted(grant: Grant): void;
@@ -98,5 +112,17 @@ export class AskFor extends Ask {
     const consumer = this.#consumer;
     this.#consumer = null;
     return consumer;
+  }
+}
+
+/** The ask of somebody who settles the grant by hand. */
+export class AskByHand extends AskFor {
+  override isByHand(): boolean {
+    return true;
+  }
+
+  protected override granted(grant: Grant): void {
+    this.desk.upkeep.handedOut(grant, this);
+    super.granted(grant);
   }
 }

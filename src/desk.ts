@@ -1,9 +1,9 @@
 /** The desk: takes asks, hands grants over, takes them back. It carries out what the evaluator decides. */
 import { Subject, type Observable, type SchedulerLike } from 'rxjs';
-import type { AnyAccount } from './accounts/account.js';
+import type { AnyAccount, Log } from './accounts/account.js';
 import type { HttpGate } from './accounts/counting-gate.js';
 import type { MemoryGate } from './accounts/memory-gate.js';
-import { AskFor, type Ask, type Consumer } from './ask.js';
+import { AskByHand, type Ask, type AskOptions, type Consumer } from './ask.js';
 import { Chain } from './chain.js';
 import { Alarms, bindClock } from './clock.js';
 import { connected, Demand } from './demand.js';
@@ -23,9 +23,11 @@ import { chargeAsk, Grant } from './grant.js';
 import { assertAskOptions } from './options.js';
 import { Notice, Outbox } from './outbox.js';
 import { Signals } from './signals.js';
+import { Upkeep, type UpkeepOptions } from './upkeep.js';
+import { Warnings } from './warnings.js';
 import { currentContext } from '#platform';
 
-export interface DeskOptions {
+export interface DeskOptions extends UpkeepOptions {
   /** Whose desk it is. */
   readonly admission: { readonly name: string };
   readonly scheduler: SchedulerLike;
@@ -33,6 +35,7 @@ export interface DeskOptions {
   readonly http: HttpGate | undefined;
   readonly maxWaiters: number;
   readonly overflow: 'reject' | 'drop-oldest';
+  readonly log: Pick<Log, 'warn'>;
 }
 
 export class Desk {
@@ -44,6 +47,8 @@ export class Desk {
   /** Those that hold something. */
   readonly held = new Chain<Ask>();
   readonly memory: MemoryGate | null;
+  readonly warnings: Warnings;
+  readonly upkeep: Upkeep;
   readonly #events = new Subject<AdmissionEvent>();
   readonly #changes = new Subject<void>();
   readonly #scheduler: SchedulerLike;
@@ -58,7 +63,8 @@ export class Desk {
   /** The instant last read: what happens inside a delivery happens at it. */
   #instant = 0;
 
-  constructor({ admission, scheduler, memory, http, maxWaiters, overflow }: DeskOptions) {
+  constructor(options: DeskOptions) {
+    const { admission, scheduler, memory, http, maxWaiters, overflow } = options;
     this.#diagnostics = new Diagnostics(admission, this.#outbox);
     this.#scheduler = scheduler;
     this.#http = http;
@@ -66,6 +72,8 @@ export class Desk {
     this.events$ = this.#events.asObservable();
     this.changes$ = this.#changes.asObservable();
     this.alarms = new Alarms(scheduler);
+    this.warnings = new Warnings(admission, options.log, this.#outbox);
+    this.upkeep = new Upkeep(options, this.warnings, this.alarms, () => this.now());
     this.ledger = new Ledger({
       scheduler,
       memory,
@@ -157,8 +165,8 @@ export class Desk {
    *
    * @throws AdmissionError when the demand is refused, or admission has stopped.
    */
-  tryAsk(asked: Demand, job: unknown): Grant | null {
-    const ask = new AskFor(this, asked, {}, NOBODY, job);
+  tryAsk(asked: Demand, options: AskOptions): Grant | null {
+    const ask = new AskByHand(this, asked, options, NOBODY);
     const refusal = this.#refusedAtTheDoor(ask);
     if (refusal) throw refusal;
     const turn = new PassingTurn(this.#books, ask.askedAt);
@@ -174,13 +182,17 @@ export class Desk {
       // Handed over by returning it: nothing is left for the outbox but the events.
       ask.stage = 'delivered';
       ask.held = this.held.add(ask);
+      this.upkeep.landed(ask);
       this.#diagnostics.granted(ask);
     }
     for (const effect of turn.effects) if (!(effect instanceof Asking)) this.#tell(effect);
     this.#changed();
     this.#outbox.flush();
     if (isRefused) throw verdict.error;
-    return verdict === 'granted' ? new Grant(ask) : null;
+    if (verdict !== 'granted') return null;
+    const grant = new Grant(ask);
+    this.upkeep.handedOut(grant, ask);
+    return grant;
   }
 
   /** The asks leave without an answer, all in one change: none of them is let in by another's leaving. */
@@ -246,6 +258,7 @@ export class Desk {
   #refusedAtTheDoor(ask: Ask): AdmissionError | null {
     assertOutsideFold();
     assertAskOptions(ask.options);
+    this.upkeep.asked(ask);
     const { signal, deadline } = ask.options;
     const { closedBy } = this.#state;
     if (closedBy) return closedBy;
@@ -396,6 +409,7 @@ export class Desk {
     ask.alarm?.cancel();
     ask.alarm = null;
     ask.held = this.held.add(ask);
+    this.upkeep.landed(ask);
     const { signal, deadline } = ask.options;
     if (signal?.aborted) this.#aborted([ask], signal.reason);
     else if (signal) this.#signals.watch(signal, ask);
@@ -425,8 +439,11 @@ export class Desk {
     ask.stage = 'over';
     ask.alarm?.cancel();
     ask.alarm = null;
-    if (ask.held !== null) this.held.delete(ask.held);
-    ask.held = null;
+    if (ask.held !== null) {
+      this.held.delete(ask.held);
+      ask.held = null;
+      this.upkeep.over(ask);
+    }
     if (ask.named !== null) this.ledger.unname(ask.named);
     ask.named = null;
     if (ask.options.signal) this.#signals.unwatch(ask.options.signal, ask);

@@ -21,7 +21,6 @@ import { reportUnhandled } from './unhandled.js';
  */
 export class Grant {
   readonly #ask: Ask;
-  #unfinished = 0;
   /** The first of release and rollback, and how the call ended. */
   #verb: Verb | null = null;
   #outcome: Outcome = 'ignored';
@@ -86,14 +85,15 @@ export class Grant {
   until(work: PromiseLike<unknown>): void {
     if (this.settled) return;
     if (!isPromiseLike(work)) throw new TypeError(`grant.until needs a promise of the work, not ${String(work)}`);
-    this.#unfinished += 1;
+    const ask = this.#ask;
+    ask.unfinished += 1;
     let open = true;
     const finished = (): void => {
       // A promise settles once; what only looks like one may call back twice.
       if (!open) return;
       open = false;
-      this.#unfinished -= 1;
-      if (this.#unfinished > 0 || this.#verb === null) return;
+      ask.unfinished -= 1;
+      if (ask.unfinished > 0 || this.#verb === null) return;
       try {
         this.#settle(this.#verb);
       } catch (error) {
@@ -139,7 +139,7 @@ export class Grant {
     assertOutsideFold();
     this.#verb = verb;
     this.#outcome = outcome;
-    if (this.#unfinished === 0) this.#settle(verb);
+    if (this.#ask.unfinished === 0) this.#settle(verb);
   }
 
   #settle(verb: Verb): void {

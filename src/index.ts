@@ -1,8 +1,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** The public API on one screen. */
-export { Admission, createAdmission, type AdmissionOptions } from './admission.js';
+export { Admission, createAdmission, type AdmissionOptions, type TryOptions } from './admission.js';
 export type { Admit, AdmitOptions, Call, DemandOf, Ending } from './admit.js';
 export type { AskOptions } from './ask.js';
+export type { LostGrants, MaxHold } from './upkeep.js';
+export type { AdmissionWarning, LongHoldWarning, LostGrantWarning } from './warnings.js';
 export type { RunOptions } from './work.js';
 export type { EachOptions, Pullable } from './each.js';
 export { Demand, demand, type DemandEntry } from './demand.js';

@@ -1,15 +1,16 @@
 /** Whether something that was handed over as options is some: what nobody would read is said at once, not ignored. */
 import { nonNegative } from './accounts/validation.js';
-import type { AdmissionOptions } from './admission.js';
+import type { AdmissionOptions, TryOptions } from './admission.js';
 import type { AdmitOptions } from './admit.js';
 import type { AskOptions } from './ask.js';
 import type { EachOptions } from './each.js';
+import { assertMaxHold } from './upkeep.js';
 import type { RunOptions } from './work.js';
 
 /** Complete by its type: an option that is added and not named here does not compile. */
 type Known<Options> = Readonly<Record<keyof Options, true>>;
 
-const TRY: Known<Pick<AskOptions, 'job'>> = { job: true };
+const TRY: Known<TryOptions> = { job: true, maxHold: true };
 const ASK: Known<AskOptions> = { signal: true, maxWait: true, deadline: true, ...TRY };
 const RUN: Known<RunOptions> = { ...ASK, outcome: true };
 const ADMIT: Known<AdmitOptions> = { ...RUN, onRefused: true };
@@ -21,6 +22,10 @@ const ADMISSION: Known<AdmissionOptions> = {
   scheduler: true,
   maxWaiters: true,
   overflow: true,
+  lostGrants: true,
+  maxHold: true,
+  trace: true,
+  log: true,
 };
 
 const KNOWN = {
@@ -56,11 +61,12 @@ export function assertOptions(way: keyof typeof KNOWN, options: unknown): void {
  *
  * @throws RangeError, or TypeError where a signal is none.
  */
-export function assertAskOptions({ signal, maxWait, deadline }: AskOptions): void {
+export function assertAskOptions({ signal, maxWait, deadline, maxHold }: AskOptions): void {
   if (maxWait !== undefined && maxWait !== Infinity) nonNegative('maxWait (ms)', maxWait);
   if (deadline !== undefined && (typeof deadline !== 'number' || Number.isNaN(deadline))) {
     throw new RangeError(`deadline must be an instant of admission.now(), not ${String(deadline)}`);
   }
+  assertMaxHold(maxHold);
   if (signal !== undefined && typeof signal.aborted !== 'boolean') {
     throw new TypeError('signal must be an AbortSignal; of an AbortController, give its signal');
   }

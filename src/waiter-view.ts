@@ -71,7 +71,8 @@ function listed(jobs: readonly unknown[]): string {
 /** A label may be the whole item: as much of it as a line has room for. */
 const LONGEST_NAME = 40;
 
-function nameOf(job: unknown): string | null {
+/** What a job is called: its label, or its `name` or `id`; null where it has none. */
+export function nameOf(job: unknown): string | null {
   if (typeof job === 'object' && job !== null) {
     const { name, id } = job as { readonly name?: unknown; readonly id?: unknown };
     return [name, id].filter(isPlain).map(nameOf)[0] ?? null;
