@@ -91,7 +91,8 @@ function wantedOf({ members }: Share): { readonly all: number; readonly atOnce: 
   let atOnce = 0;
   for (const { waiting, largest } of members) {
     if (waiting === 0) continue;
-    all += Math.max(waiting, largest);
+    // Each may ask as much as any before it: too much is kept of its own share at worst, never too little.
+    all += waiting * largest;
     atOnce = Math.max(atOnce, largest);
   }
   return { all, atOnce };
@@ -108,4 +109,4 @@ const isBefore = (one: Member, other: Member): boolean =>
 
 /** What is kept within a share for a key that has less of it. */
 const keptWithin = (other: Member, { used }: Member, amount: number): number =>
-  Math.max(other.largest, Math.min(other.waiting, used + amount - 1 - other.used));
+  Math.max(other.largest, Math.min(other.waiting * other.largest, used + amount - 1 - other.used));

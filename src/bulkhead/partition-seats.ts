@@ -82,8 +82,8 @@ export class SeatBooks implements SharedCapacity {
     return seat.share !== this.rest || this.busy.has(seat) || this.busy.size < this.maxPartitions;
   }
 
-  fits(seat: Seat, amount: number): boolean {
-    return fitsIn(this, seat, amount);
+  fits(seat: Seat, own: number, reserved: number): boolean {
+    return own <= this.limitOf(seat.share) && this.admits(seat) && fitsIn(this, seat, own + reserved);
   }
 
   room(seat: Seat, reserved: number): number {

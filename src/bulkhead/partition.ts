@@ -68,7 +68,7 @@ export class Partition extends AbstractAccount {
       const message = `${this.name}: ${String(own)} permits at once can never fit its ${String(most)}; ask for fewer, or raise its share`;
       throw new RefusedError(message, { account: this.name });
     }
-    return this.#books.fits(this.#seat, own + amountOf(reservedAhead));
+    return this.#books.fits(this.#seat, own, amountOf(reservedAhead));
   }
 
   room(reservedAhead: readonly number[]): number {
@@ -90,7 +90,7 @@ export class Partition extends AbstractAccount {
 
   /** Null while permits are short: only a release helps, and nobody knows when it comes. */
   earliestFit(mine: readonly number[], reservedAhead: readonly number[], at: number): number | null {
-    return this.#books.fits(this.#seat, amountOf(mine) + amountOf(reservedAhead)) ? at : null;
+    return this.#books.fits(this.#seat, amountOf(mine), amountOf(reservedAhead)) ? at : null;
   }
 
   override observeHeld(held: () => number): TeardownLogic {
