@@ -1,4 +1,5 @@
 /** A token bucket that is closed until an instant, and one that hears what its provider has left. */
+import * as fc from 'fast-check';
 import { TokenBucket, createAdmission, demand, type TokenBucketOptions } from 'rx-admission';
 import { accountContract } from 'rx-admission/testing';
 import { describe, expect, it } from 'vitest';
@@ -197,5 +198,49 @@ describe('lowerTo', () => {
     [{ tokens: 1 }, NaN, 'gpt: the instant of what is left must be an instant of the clock in ms, not NaN'],
   ])('refuses %o as of %s', (left, asOf, message) => {
     expect(thrownBy(() => { bucket().lowerTo(left, asOf, 0); })).toEqual(new RangeError(message));
+  });
+});
+
+describe('a bucket to which anything happens', () => {
+  const tokens = fc.integer({ min: 0, max: 600 });
+  const happening = fc.oneof(
+    fc.record({ what: fc.constant('take' as const), by: tokens }),
+    fc.record({ what: fc.constant('adjust' as const), by: fc.integer({ min: -300, max: 300 }) }),
+    fc.record({ what: fc.constant('close' as const), by: fc.integer({ min: 0, max: 360_000 }).map((quarters) => quarters / 4) }),
+    fc.record({ what: fc.constant('lower' as const), by: tokens }),
+    fc.record({ what: fc.constant('press' as const), by: fc.integer({ min: 0, max: 4 }) }),
+    fc.record({ what: fc.constant('limit' as const), by: fc.integer({ min: 600, max: 900 }) }),
+    fc.record({ what: fc.constant('wait' as const), by: fc.nat(40_000) }),
+  );
+
+  it('fits at just the instant that it names, has the room that it says, and nothing while it is closed', () => {
+    fc.assert(
+      fc.property(fc.array(happening, { minLength: 1, maxLength: 25 }), tokens, fc.constantFrom(0, 0.25, 1_764_500_000_000), (all, asked, start) => {
+        const clock = new VirtualClock(start);
+        const m = bucket({ requestsPerMinute: 30, scheduler: clock });
+        let closedUntil = -Infinity;
+        for (const { what, by } of all) {
+          const at = clock.now();
+          if (what === 'take') m.tryTake([by], [], at);
+          else if (what === 'adjust') m.adjust(by, at);
+          else if (what === 'close') {
+            m.closeUntil(at + by);
+            if (by > 0) closedUntil = Math.max(closedUntil, Math.ceil(at + by));
+          } else if (what === 'lower') m.lowerTo({ tokens: by, requests: by }, at - 10);
+          else if (what === 'press') m.recordBackpressure(by);
+          else if (what === 'limit') m.setConfig({ tokensPerMinute: by, requestsPerMinute: by / 20 });
+          else clock.advanceTo(at + by);
+          const now = clock.now();
+          const room = m.room([], now);
+          expect([m.fits([asked], [], now), m.tokens() <= m.capacity]).toEqual([asked <= room, true]);
+          if (now < closedUntil) expect([room, m.tokens() <= 0, m.statusIndicator()]).toEqual([-Infinity, true, 'blocked']);
+          const instant = m.earliestFit([asked], [], now) ?? NaN;
+          expect(instant).toBeGreaterThanOrEqual(Math.max(now, now < closedUntil ? closedUntil : now));
+          expect(m.fits([asked], [], instant)).toBe(true);
+          if (instant - 1 > now) expect(m.fits([asked], [], instant - 1)).toBe(false);
+        }
+      }),
+      { numRuns: 300 },
+    );
   });
 });
