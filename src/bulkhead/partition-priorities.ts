@@ -17,9 +17,9 @@ export interface PrioritiesOptions<K extends string> extends AccountOptions {
 /**
  * Classes of work on one capacity: a free permit goes to the first class that waits.
  *
- * A class that has waited for `ageing` ms without being served ranks one higher; with the first, the one that holds less
- * goes next. So the class of rank r (0 is the first) is served at the latest by the release after r times `ageing`, counted
- * from the first take or release after it began to wait.
+ * A class that has waited for `ageing` ms without being served ranks one higher, and among equal ranks the class that holds
+ * less goes next. So one that holds nothing is served, at rank r (0 is the first), by the first release after r times
+ * `ageing`. Age counts from the first take or release after it began to wait, and again from when it was served.
  *
  * @throws RangeError when a number is out of bounds, a class occurs twice, or every permit is guaranteed and some class has none.
  *

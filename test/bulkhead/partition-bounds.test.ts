@@ -28,7 +28,7 @@ interface Ask {
   promised: number | null;
 }
 
-/** Jobs of named and of other keys, that hold for as long as was drawn. */
+/** Jobs of keys with a share and of one that has the rest for itself, that hold for as long as was drawn. */
 class Traffic {
   readonly clock = new CountingScheduler();
   readonly admission: Admission = createAdmission({ scheduler: this.clock });
@@ -45,7 +45,7 @@ class Traffic {
   }
 
   ask(): void {
-    const key = this.random.of(['a', 'a', 'a', 'a', 'b', 'c', 'd']);
+    const key = this.random.of(['a', 'a', 'a', 'a', 'b', 'c', 'c']);
     const share = SHARES[key];
     const group = share === undefined ? 'rest' : key;
     const permits = this.#sizes[key] ?? 1;

@@ -1,6 +1,6 @@
 /** Partitions: what is guaranteed is there, what is idle is lent and comes back, and no key waits behind another's backlog. */
 import { CountingGate, createAdmission, demand, type Admission } from 'rx-admission';
-import { partitioned, type Partitioned } from 'rx-admission/bulkhead';
+import { partitioned, type Partition, type Partitioned } from 'rx-admission/bulkhead';
 import { EMPTY } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { CountingScheduler } from '../admit/counting-scheduler.js';
@@ -209,7 +209,7 @@ describe('resizing', () => {
     const scene = new Scene(partitioned({ name: 'calls', capacity: 4, shares: { a: 1 } }));
     const held = scene.asks('b', 4);
     const waiting = scene.ask('b');
-    const { of } = { of: (key: string) => scene.pool.of(key) };
+    const of = (key: string): Partition => scene.pool.of(key);
     const [a, b] = [of('a'), of('b')];
     scene.pool.resize(4, { b: 3 });
     expect(of('a')).toBe(a);
@@ -306,7 +306,7 @@ describe('a status', () => {
     scene.clock.advanceTo(350);
     scene.ask('b');
     const status = scene.pool.status(400);
-    expect(status.partitions.map((each) => ({ ...each, borrowed: each.borrowed, unused: each.unused }))).toEqual([
+    expect(status.partitions).toMatchObject([
       { key: 'a', share: 2, inUse: 8, waiting: 1, borrowedFor: 300, borrowed: 6, unused: 0 },
       { key: 'b', share: 4, inUse: 0, waiting: 1, borrowedFor: null, borrowed: 0, unused: 4 },
     ]);
