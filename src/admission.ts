@@ -14,6 +14,7 @@ import type { HttpGate } from './accounts/counting-gate.js';
 import type { MemoryGate } from './accounts/memory-gate.js';
 import { nonNegative } from './accounts/validation.js';
 import { admitFrom, type Admit, type AdmitOptions, type DemandOf } from './admit.js';
+import { violationsOf, type Violation } from './check.js';
 import { monotonicScheduler } from './clock.js';
 import type { Demand } from './demand.js';
 import { AskByHand, type AskOptions } from './ask.js';
@@ -27,6 +28,7 @@ import { assertOptions } from './options.js';
 import { statusOf, type AdmissionStatus } from './status.js';
 import { assertMaxHold, type LostGrants, type MaxHold } from './upkeep.js';
 import type { AdmissionWarning } from './warnings.js';
+import { assertWatchdog, type WatchdogOptions } from './watchdog.js';
 import { assertWork, runWork, type RunOptions, type Work } from './work.js';
 
 export interface AdmissionOptions {
@@ -53,6 +55,8 @@ export interface AdmissionOptions {
   readonly trace?: boolean | undefined;
   /** Where warnings are written; `console` unless given. */
   readonly log?: Pick<Log, 'warn'> | undefined;
+  /** Runs `check` every so often while somebody waits or holds something, and warns of what is new: `{ every: 10_000 }`. */
+  readonly watchdog?: WatchdogOptions | undefined;
 }
 
 /** Options of an ask that does not wait. */
@@ -99,11 +103,12 @@ export class Admission {
       throw new RangeError(`overflow must be 'reject' or 'drop-oldest', not ${overflow as string}`);
     }
     this.name = options.name ?? 'admission';
-    const { lostGrants = 'recover', maxHold, trace = false, log = console } = options;
+    const { lostGrants = 'recover', maxHold, trace = false, log = console, watchdog } = options;
     if (!['recover', 'report', 'off'].includes(lostGrants)) {
       throw new RangeError(`lostGrants must be 'recover', 'report' or 'off', not ${lostGrants as string}`);
     }
     assertMaxHold(maxHold);
+    assertWatchdog(watchdog);
     const desk = new Desk({
       admission: this,
       scheduler,
@@ -115,6 +120,7 @@ export class Admission {
       maxHold,
       trace,
       log,
+      watchdog,
     });
     this.#desk = desk;
     this.admit = admitFrom(desk);
@@ -233,6 +239,24 @@ export class Admission {
   /** Who waits for what and until when, who holds what and since when, and every account that is named. */
   status(): AdmissionStatus {
     return statusOf(this.#desk);
+  }
+
+  /**
+   * What does not hold of what must always hold, empty when all does: the head is not kept from what is free; what is held
+   * and what is free make up each capacity; every ask was granted, refused, withdrawn, or waits.
+   *
+   * It reads every grant and every account that is named. Call it in a turn of its own, not in the midst of a delivery,
+   * when another admission may not have heard yet of what moved.
+   *
+   * @throws Error when an account calls it from inside an answer.
+   *
+   * @example
+   * ```ts
+   * for (const { rule, message } of admission.check()) console.error(rule, message);
+   * ```
+   */
+  check(): Violation[] {
+    return violationsOf(this.#desk);
   }
 
   /** Refuses everyone who waits and whoever asks later. Admitted work goes on and settles as ever. */

@@ -6,6 +6,7 @@ import type { MemoryGate } from './accounts/memory-gate.js';
 import { AskByHand, type Ask, type AskOptions, type Consumer } from './ask.js';
 import { Chain } from './chain.js';
 import { Alarms, bindClock } from './clock.js';
+import { remember } from './check.js';
 import { connected, Demand } from './demand.js';
 import { Diagnostics } from './diagnostics.js';
 import { CancelledError, StoppedError, WaitTimeoutError, type AdmissionError } from './errors.js';
@@ -13,7 +14,7 @@ import { Asking } from './evaluator/asking.js';
 import { attempt, combined, Refusal, shortOf } from './evaluator/attempt.js';
 import { nobodyWaits, type Decision, type LineState } from './evaluator/evaluate.js';
 import { Evaluator } from './evaluator/evaluator.js';
-import { assertOutsideFold, enterFold, leaveFold, Ledger } from './evaluator/ledger.js';
+import { assertOutsideFold, enterFold, isFolding, leaveFold, Ledger } from './evaluator/ledger.js';
 import { inline } from './evaluator/pass.js';
 import { giveBack, type Outcome, type Settlement, type Verb } from './evaluator/settle.js';
 import { PassingTurn, Turn, type Books, type Effect } from './evaluator/turn.js';
@@ -25,6 +26,7 @@ import { Notice, Outbox } from './outbox.js';
 import { Signals } from './signals.js';
 import { Upkeep, type UpkeepOptions } from './upkeep.js';
 import { Warnings } from './warnings.js';
+import { Watchdog, type WatchdogOptions } from './watchdog.js';
 import { currentContext } from '#platform';
 
 export interface DeskOptions extends UpkeepOptions {
@@ -36,6 +38,7 @@ export interface DeskOptions extends UpkeepOptions {
   readonly maxWaiters: number;
   readonly overflow: 'reject' | 'drop-oldest';
   readonly log: Pick<Log, 'warn'>;
+  readonly watchdog: WatchdogOptions | undefined;
 }
 
 export class Desk {
@@ -49,6 +52,8 @@ export class Desk {
   readonly memory: MemoryGate | null;
   readonly warnings: Warnings;
   readonly upkeep: Upkeep;
+  /** What became of all asks: every one is counted once as accepted, and once by how it left the line. */
+  readonly counts = { accepted: 0, granted: 0, refused: 0, withdrawn: 0, settled: 0 };
   readonly #events = new Subject<AdmissionEvent>();
   readonly #changes = new Subject<void>();
   readonly #scheduler: SchedulerLike;
@@ -59,6 +64,9 @@ export class Desk {
   readonly #diagnostics: Diagnostics;
   readonly #signals: Signals<Ask>;
   #state: LineState = nobodyWaits();
+  readonly #watchdog: Watchdog | null;
+  /** Withdrawn by an account that was being asked about them: the fold may have decided already. */
+  readonly #withdrawnInside = new WeakSet<Ask>();
   #unobserveMemory: (() => void) | null = null;
   /** The instant last read: what happens inside a delivery happens at it. */
   #instant = 0;
@@ -69,9 +77,11 @@ export class Desk {
     this.#scheduler = scheduler;
     this.#http = http;
     this.memory = memory;
+    remember(this);
     this.events$ = this.#events.asObservable();
     this.changes$ = this.#changes.asObservable();
     this.alarms = new Alarms(scheduler);
+    this.#watchdog = options.watchdog === undefined ? null : new Watchdog(this, options.watchdog);
     this.warnings = new Warnings(admission, options.log, this.#outbox);
     this.upkeep = new Upkeep(options, this.warnings, this.alarms, () => this.now());
     this.ledger = new Ledger({
@@ -151,9 +161,12 @@ export class Desk {
    */
   ask(ask: Ask): void {
     const refusal = this.#refusedAtTheDoor(ask);
-    if (refusal !== null) this.#answerNo(ask, refusal);
-    else {
+    if (refusal !== null) {
+      this.counts.accepted += 1;
+      this.#answerNo(ask, refusal);
+    } else {
       ask.named = this.ledger.name(ask.demand);
+      this.counts.accepted += 1;
       const waiter = this.#state.line.size === 0 ? this.#tryInline(ask) : newcomer(ask);
       if (waiter !== null) this.#park(ask, waiter);
     }
@@ -168,20 +181,29 @@ export class Desk {
   tryAsk(asked: Demand, options: AskOptions): Grant | null {
     const ask = new AskByHand(this, asked, options, NOBODY);
     const refusal = this.#refusedAtTheDoor(ask);
-    if (refusal) throw refusal;
+    if (refusal) {
+      this.counts.accepted += 1;
+      this.counts.refused += 1;
+      throw refusal;
+    }
     const turn = new PassingTurn(this.#books, ask.askedAt);
     ask.named = this.ledger.name(ask.demand);
+    this.counts.accepted += 1;
     const waiter = newcomer(ask);
     const verdict = this.#guarded(ask, () => attempt(waiter, this.#state.line.head, turn));
     if (verdict === null) throw this.#state.closedBy ?? new StoppedError();
     const isRefused = verdict instanceof Refusal;
-    if (isRefused) turn.refuse(verdict.waiter, null, verdict.error.reason, verdict.by);
+    if (isRefused) {
+      this.counts.refused += 1;
+      turn.refuse(verdict.waiter, null, verdict.error.reason, verdict.by);
+    } else if (verdict !== 'granted') this.counts.accepted -= 1;
     if (verdict !== 'granted') this.#over(ask);
     else {
       turn.grant(waiter);
       // Handed over by returning it: nothing is left for the outbox but the events.
       ask.stage = 'delivered';
       ask.held = this.held.add(ask);
+      this.counts.granted += 1;
       this.upkeep.landed(ask);
       this.#diagnostics.granted(ask);
     }
@@ -216,6 +238,7 @@ export class Desk {
     assertOutsideFold();
     if (ask.stage === 'over') return;
     this.#over(ask);
+    this.counts.settled += 1;
     // Inside a delivery the instant is that of the turn: a synchronous call costs one look at the clock.
     const at = this.#outbox.busy ? this.#instant : this.now();
     const wasBusy = this.#outbox.hold();
@@ -353,7 +376,13 @@ export class Desk {
       const at = this.now();
       this.#evaluator.post({ type: 'left', asks: new Set(waiting), reason, error, at });
       // Whoever has an answer is told with it.
-      if (error === null) for (const ask of waiting) this.#diagnostics.refused(ask, null, at);
+      if (error === null) {
+        this.counts.withdrawn += waiting.length;
+        for (const ask of waiting) {
+          if (isFolding()) this.#withdrawnInside.add(ask);
+          this.#diagnostics.refused(ask, null, at);
+        }
+      }
     }
     for (const ask of landed) {
       // Its delivery is on the way already, and brings this answer.
@@ -402,13 +431,17 @@ export class Desk {
     if (ask.stage === 'over') {
       // An account that was being asked made it leave: it has gone, whatever was taken for it.
       this.#evaluator.post({ type: 'settled', ask, verb: 'rollback', outcome: 'ignored', failures: [], at: this.#instant });
-      if (ask.refusal !== null) this.#deliver(ask);
+      if (ask.refusal !== null) {
+        this.counts.refused += 1;
+        this.#deliver(ask);
+      }
       return;
     }
     ask.stage = 'landed';
     ask.alarm?.cancel();
     ask.alarm = null;
     ask.held = this.held.add(ask);
+    this.counts.granted += 1;
     this.upkeep.landed(ask);
     const { signal, deadline } = ask.options;
     if (signal?.aborted) this.#aborted([ask], signal.reason);
@@ -424,6 +457,8 @@ export class Desk {
   }
 
   #answerNo(ask: Ask, error: AdmissionError): void {
+    this.counts.refused += 1;
+    if (this.#withdrawnInside.has(ask)) this.counts.withdrawn -= 1;
     this.#over(ask);
     ask.refusal = error;
     this.#diagnostics.refused(ask, error, this.#instant);
@@ -450,6 +485,7 @@ export class Desk {
   }
 
   #changed(): void {
+    this.#watchdog?.look();
     if (!this.#changes.observed) return;
     this.#outbox.send(
       new Notice(() => {

@@ -4,7 +4,9 @@ export { Admission, createAdmission, type AdmissionOptions, type TryOptions } fr
 export type { Admit, AdmitOptions, Call, DemandOf, Ending } from './admit.js';
 export type { AskOptions } from './ask.js';
 export type { LostGrants, MaxHold } from './upkeep.js';
-export type { AdmissionWarning, LongHoldWarning, LostGrantWarning } from './warnings.js';
+export type { AskCounts, Rule, Violation } from './check.js';
+export type { WatchdogOptions } from './watchdog.js';
+export type { AdmissionWarning, LongHoldWarning, LostGrantWarning, UnsoundWarning } from './warnings.js';
 export type { RunOptions } from './work.js';
 export type { EachOptions, Pullable } from './each.js';
 export { Demand, demand, type DemandEntry } from './demand.js';

@@ -26,6 +26,7 @@ const ADMISSION: Known<AdmissionOptions> = {
   maxHold: true,
   trace: true,
   log: true,
+  watchdog: true,
 };
 
 const KNOWN = {

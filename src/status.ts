@@ -1,5 +1,6 @@
 /** The whole of an admission at one instant: every account, every waiter and what it waits for, every grant. */
 import type { AnyAccount, Identity } from './accounts/account.js';
+import type { AskCounts } from './check.js';
 import type { AccountStatus } from './accounts/statuses.js';
 import type { DemandEntry } from './demand.js';
 import type { Desk } from './desk.js';
@@ -45,6 +46,8 @@ export interface AdmissionStatus {
   readonly accounts: readonly AccountView[];
   readonly waiters: readonly WaiterView[];
   readonly grants: readonly GrantView[];
+  /** What became of every ask so far. */
+  readonly counts: AskCounts;
 }
 
 /** @throws Error when an account asks for it from inside an answer. */
@@ -90,6 +93,7 @@ function described(desk: Desk): AdmissionStatus {
       return new WaiterStatus(fields, at);
     }),
     grants: grantsOf(desk, at),
+    counts: { ...desk.counts },
   };
 }
 

@@ -1,6 +1,7 @@
 /** What an operator should hear of although nothing has failed yet: told once, logged, and published. */
 import { Subject, type Observable } from 'rxjs';
 import type { Log } from './accounts/account.js';
+import type { Violation } from './check.js';
 import type { Demand } from './demand.js';
 import { Notice, type Outbox } from './outbox.js';
 import { channel } from '#platform';
@@ -33,7 +34,13 @@ export interface LongHoldWarning extends OfAGrant {
   readonly type: 'LONG_HOLD';
 }
 
-export type AdmissionWarning = LostGrantWarning | LongHoldWarning;
+/** The watchdog found something that must never be. */
+export interface UnsoundWarning extends Told {
+  readonly type: 'UNSOUND';
+  readonly violations: readonly Violation[];
+}
+
+export type AdmissionWarning = LostGrantWarning | LongHoldWarning | UnsoundWarning;
 
 /** `diagnostics_channel` of every warning of every admission: `{ admission, warning }`. */
 const warned = channel('rx-admission:warning');
@@ -52,12 +59,13 @@ export class Warnings {
     this.warnings$ = this.#warnings.asObservable();
   }
 
-  /** Tells it in order with all that is told; whoever listens runs no code inside a decision. */
-  tell(warning: AdmissionWarning): void {
+  /** Tells it in order with all that is told, and whoever wants to know besides: nobody runs inside a decision. */
+  tell(warning: AdmissionWarning, besides: () => void = () => undefined): void {
     const tellings = [
       () => { this.#log.warn(`${this.#admission.name}: ${warning.message}`); },
       () => { this.#warnings.next(warning); },
       () => { warned.publish({ admission: this.#admission, warning }); },
+      besides,
     ];
     for (const telling of tellings) this.#outbox.send(new Notice(telling));
     this.#outbox.flush();

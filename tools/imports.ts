@@ -6,7 +6,7 @@ import { importsOf, type Import } from './module-imports.js';
 /** Lowest first. A file belongs to the first layer that names it, and imports from its own layer and lower ones only. */
 const LAYERS: readonly (readonly [layer: string, files: RegExp])[] = [
   ['ground', /^src\/(?:platform\/.+|errors|clock|log)\.ts$/],
-  ['contract', /^src\/(?:accounts\/(?:account|amounts|assert-account|learning|route|statuses|upstream-failure)|demand|events)\.ts$/],
+  ['contract', /^src\/(?:accounts\/(?:account|amounts|assert-account|learning|route|statuses|upstream-failure|validation)|demand|events)\.ts$/],
   ['fold', /^src\/evaluator\/(?!evaluator|inbox|ledger)[^/]+\.ts$/],
   ['accounts', /^src\/accounts\/[^/]+\.ts$/],
   ['evaluator', /^src\/evaluator\/[^/]+\.ts$/],

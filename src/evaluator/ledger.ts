@@ -37,6 +37,9 @@ export function leaveFold(): void {
   folding -= 1;
 }
 
+/** An account is being asked just now, by whomever. */
+export const isFolding = (): boolean => folding > 0;
+
 /** What accounts announced while they were asked for somebody's information: there is no pass behind it to find out. */
 let unheard: (() => void)[] | null = null;
 
