@@ -8,6 +8,7 @@ import { Asking } from './evaluator/asking.js';
 import type { Listing } from './evaluator/ledger.js';
 import { Grant } from './grant.js';
 import type { Delivery } from './outbox.js';
+import { pausedIn } from './suspended.js';
 import type { MaxHold } from './upkeep.js';
 import type { Context } from '#platform';
 
@@ -74,6 +75,11 @@ export abstract class Ask extends Asking implements Delivery {
   hand(): void {
     if (this.refusal !== null) this.refused(this.refusal);
     else if (this.stage === 'landed') {
+      const paused = pausedIn(this.demand);
+      if (paused !== null) {
+        this.desk.suspended.add(this, paused);
+        return;
+      }
       this.stage = 'delivered';
       this.granted(new Grant(this));
     }

@@ -24,6 +24,7 @@ import { chargeAsk, Grant } from './grant.js';
 import { assertAskOptions } from './options.js';
 import { Notice, Outbox } from './outbox.js';
 import { Signals } from './signals.js';
+import { Suspended } from './suspended.js';
 import { Upkeep, type UpkeepOptions } from './upkeep.js';
 import { Warnings } from './warnings.js';
 import { Watchdog, type WatchdogOptions } from './watchdog.js';
@@ -52,6 +53,7 @@ export class Desk {
   readonly memory: MemoryGate | null;
   readonly warnings: Warnings;
   readonly upkeep: Upkeep;
+  readonly suspended: Suspended;
   /** What became of all asks: every one is counted once as accepted, and once by how it left the line. */
   readonly counts = { accepted: 0, granted: 0, refused: 0, withdrawn: 0, settled: 0 };
   readonly #events = new Subject<AdmissionEvent>();
@@ -83,6 +85,10 @@ export class Desk {
     this.alarms = new Alarms(scheduler);
     this.#watchdog = options.watchdog === undefined ? null : new Watchdog(this, options.watchdog);
     this.warnings = new Warnings(admission, options.log, this.#outbox);
+    this.suspended = new Suspended((ask) => {
+      this.#deliver(ask);
+      this.#outbox.flush();
+    });
     this.upkeep = new Upkeep(options, this.warnings, this.alarms, () => this.now());
     this.ledger = new Ledger({
       scheduler,
@@ -140,7 +146,11 @@ export class Desk {
     if (this.#state.phase === 'closed') return;
     // Hooks go first: nothing that the leaving waiters cause may let one of them in.
     this.ledger.watch('nothing');
-    this.#evaluator.post({ type: 'stopped', error: new StoppedError(reason), at: this.now() });
+    const error = new StoppedError(reason);
+    this.#evaluator.post({ type: 'stopped', error, at: this.now() });
+    // They have not started, and never will.
+    this.#leave(this.suspended.asks, error, 'cancelled');
+    this.#outbox.flush();
   }
 
   /**
@@ -385,8 +395,9 @@ export class Desk {
       }
     }
     for (const ask of landed) {
-      // Its delivery is on the way already, and brings this answer.
+      // Its delivery is on the way already, unless a pause holds it up, and brings this answer.
       ask.refusal = error;
+      if (this.suspended.delete(ask)) this.#deliver(ask);
       this.settle(ask, 'rollback', 'ignored');
     }
   }

@@ -79,7 +79,7 @@ export class Upkeep {
   #heldLong(ask: Ask, after: number, action: 'recover' | 'report'): void {
     const recover = action === 'recover';
     // Work that goes on keeps its permits: two would run where one may.
-    const isFree = ask.isByHand() && ask.unfinished === 0;
+    const isFree = ask.isByHand() && ask.stage === 'delivered' && ask.unfinished === 0;
     const end = !recover ? '' : isFree ? '; its permits are given back' : '; it was told to abort, and keeps its permits until its work ends';
     const message = `a grant is held for more than ${String(after)}ms, ${described(ask)}${end}`;
     if (recover) {

@@ -53,8 +53,9 @@ export class Watchdog {
 /** @throws RangeError or TypeError on what says no interval. */
 export function assertWatchdog(options: WatchdogOptions | undefined): void {
   if (options === undefined) return;
-  if (typeof options !== 'object' || (options as unknown) === null) {
-    throw new TypeError(`watchdog takes { every, report }, such as { every: 10_000 }, not ${String(options as unknown)}`);
+  const given: unknown = options;
+  if (typeof given !== 'object' || given === null) {
+    throw new TypeError(`watchdog takes { every, report }, such as { every: 10_000 }, not ${String(given)}`);
   }
   positive('watchdog.every (ms)', options.every);
 }

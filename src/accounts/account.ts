@@ -55,8 +55,9 @@ export interface Account<A = number> {
   status?(at?: number): AccountStatus;
   /** null when nominal, else `blocked`, `probing`, `throttle:<n>x` or `pace:<n>ms`. */
   statusIndicator?(at?: number): string | null;
-  onSuccess?(at?: number, input?: A): void;
-  onRateLimitError?(failure: UpstreamFailure, at?: number, input?: A): void;
+  /** `receipt` is that of the take whose work ended so, before its `give`; none where it is told by hand. */
+  onSuccess?(at?: number, input?: A, receipt?: object): void;
+  onRateLimitError?(failure: UpstreamFailure, at?: number, input?: A, receipt?: object): void;
   /**
    * For an account that paces its own line, or yields to who waits: how many are held on it now. Every admission in which
    * somebody waits gives a supplier of its own, so several add up.
@@ -65,6 +66,8 @@ export interface Account<A = number> {
   /** "The configuration shrank": waiters that can no longer ever fit are refused in the same turn. */
   readonly shrinks?: Observable<void>;
   readonly requiresHttpConnection?: boolean;
+  /** Nothing starts on it now, not even what was granted in the same turn; it announces on `capacityChanges` when it goes on. */
+  readonly paused?: boolean;
   /** How many of one admission's line may name it; unbounded unless given. Who goes beyond that is the admission's `overflow`. */
   readonly maxWaiters?: number;
   /** Accounts that draw on one capacity name the same object here: what moves one of them may let in who waits on another. */

@@ -1,0 +1,46 @@
+/** Those that were granted before an account they name was paused, and not handed over: a pause is strict. */
+import type { Subscription } from 'rxjs';
+import type { AnyAccount } from './accounts/account.js';
+import type { Ask } from './ask.js';
+import type { Demand } from './demand.js';
+import { currentContext } from '#platform';
+
+/** The first account of the demand that is paused. */
+export function pausedIn({ entries }: Demand): AnyAccount | null {
+  for (const { account } of entries) if (account.paused === true) return account;
+  return null;
+}
+
+/** Invariant: each holds what it was granted, and listens to one account that was paused when it should have started. */
+export class Suspended {
+  readonly #resumed: (ask: Ask) => void;
+  readonly #waits = new Map<Ask, Subscription>();
+
+  /** `resumed` gets each once that account goes on. */
+  constructor(resumed: (ask: Ask) => void) {
+    this.#resumed = resumed;
+  }
+
+  add(ask: Ask, paused: AnyAccount): void {
+    // That of the ask: whoever resumes starts it.
+    ask.context = currentContext();
+    const wait = paused.capacityChanges.subscribe(() => {
+      if (paused.paused === true || !this.delete(ask)) return;
+      this.#resumed(ask);
+    });
+    this.#waits.set(ask, wait);
+  }
+
+  /** True for one that was there. */
+  delete(ask: Ask): boolean {
+    const wait = this.#waits.get(ask);
+    if (wait === undefined) return false;
+    this.#waits.delete(ask);
+    wait.unsubscribe();
+    return true;
+  }
+
+  get asks(): Ask[] {
+    return [...this.#waits.keys()];
+  }
+}

@@ -1,0 +1,180 @@
+/** A pause is strict: nothing starts after it returns, not even what had been decided in the same turn. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { CountingGate, createAdmission, demand, type Grant } from 'rx-admission';
+import { NEVER, Subject, from, of } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import { Job } from '../admit/job.js';
+import { scene } from '../admission/scene.js';
+
+/** Two who are let in by one step, the first of whom pauses the gate. */
+function paused(options: ConstructorParameters<typeof Job>[2] = {}) {
+  const made = scene(2);
+  const { admission, slot, ask } = made;
+  const holder = ask('H', 2);
+  const started: string[] = [];
+  const first = new Job(admission, demand(slot), {}, () => {
+    started.push('first');
+    slot.pause();
+    return NEVER;
+  });
+  const second = new Job(admission, demand(slot), options, () => (started.push('second'), NEVER));
+  holder.release();
+  return { ...made, started, first, second };
+}
+
+describe('pause', () => {
+  it('lets nobody start after it returns, from inside the delivery of a grant of the same step too', () => {
+    const { slot, started, first, second, admission } = paused();
+    expect([started, second.state]).toEqual([['first'], 'waiting']);
+    first.release();
+    expect(started).toEqual(['first']);
+    expect([slot.inUse(), admission.check()]).toEqual([1, []]);
+    slot.resume();
+    expect([started, second.state, slot.inUse()]).toEqual([['first', 'second'], 'granted', 1]);
+  });
+
+  it('from inside an event of the very grant', () => {
+    const { admission, slot } = scene(1);
+    admission.events$.subscribe(({ type }) => {
+      if (type === 'GRANTED_IMMEDIATE') slot.pause();
+    });
+    const job = new Job(admission, demand(slot));
+    expect(job.state).toBe('waiting');
+    slot.resume();
+    expect(job.state).toBe('granted');
+  });
+
+  it('that is resumed and paused again by whoever starts first starts one at each', () => {
+    const { admission, slot, ask } = scene(3);
+    const holder = ask('H', 3);
+    const started: number[] = [];
+    for (const n of [1, 2, 3]) new Job(admission, demand(slot), {}, () => (started.push(n), slot.pause(), NEVER));
+    holder.release();
+    expect(started).toEqual([1]);
+    slot.resume();
+    expect(started).toEqual([1, 2]);
+    slot.resume();
+    expect(started).toEqual([1, 2, 3]);
+  });
+
+  it('holds up whoever names two paused gates until both are resumed', () => {
+    const { admission, slot, gate, ask } = scene(2);
+    const other = gate('other', 1);
+    const holder = ask('H', 2);
+    new Job(admission, demand(slot), {}, () => (slot.pause(), other.pause(), NEVER));
+    const both = new Job(admission, demand(slot, other));
+    holder.release();
+    slot.resume();
+    expect(both.state).toBe('waiting');
+    other.resume();
+    expect(both.state).toBe('granted');
+  });
+
+  it('is left at once by whoever unsubscribes, is aborted, or runs out of time, and nothing stays behind', () => {
+    for (const way of ['unsubscribe', 'abort', 'stop'] as const) {
+      const controller = new AbortController();
+      const { slot, started, first, second, admission } = paused({ signal: controller.signal });
+      if (way === 'unsubscribe') second.unsubscribe();
+      else if (way === 'abort') controller.abort();
+      else admission.stop();
+      expect([way, second.state]).toEqual([way, way === 'unsubscribe' ? 'waiting' : 'refused']);
+      slot.resume();
+      expect([started, slot.inUse(), slot.capacityChanges.observed]).toEqual([['first'], 1, false]);
+      first.release();
+      expect([slot.inUse(), admission.check()]).toEqual([0, []]);
+    }
+  });
+
+  it('keeps the asynchronous context of who asked for whoever is resumed', () => {
+    const store = new AsyncLocalStorage<string>();
+    const { admission, slot, ask } = scene(2);
+    const holder = ask('H', 2);
+    new Job(admission, demand(slot), {}, () => (slot.pause(), NEVER));
+    let seen: string | undefined;
+    store.run('asker', () => new Job(admission, demand(slot), {}, () => ((seen = store.getStore()), NEVER)));
+    store.run('releaser', () => {
+      holder.release();
+      slot.resume();
+    });
+    expect(seen).toBe('asker');
+  });
+});
+
+describe('resize', () => {
+  it('says how much is out beyond a capacity that was lowered, and refuses at once who can never fit it', () => {
+    const { admission, slot, ask } = scene(3);
+    const jobs = ['A', 'B', 'C'].map((name) => ask(name));
+    const [big, waiter] = [ask('BIG', 2), ask('W')];
+    slot.resize(1);
+    expect([big.state, waiter.state]).toEqual(['refused', 'waiting']);
+    expect([slot.inUse(), slot.status().overage, slot.status().summary()]).toEqual([3, 2, '3/1 permits in use, 2 over']);
+    expect(admission.status().accounts[0]).toMatchObject({ capacity: 1, inUse: 3, status: { overage: 2 } });
+    jobs[0]?.release();
+    jobs[1]?.release();
+    expect([slot.status().overage, waiter.state]).toEqual([0, 'waiting']);
+    slot.resize(2);
+    expect([waiter.state, slot.inUse(), admission.check()]).toEqual(['granted', 2, []]);
+  });
+});
+
+describe('capacity 1 never runs two', () => {
+  /** Runs `start` as each of two ways in, and tells how many of its promises were open at once. */
+  it('whatever times out, and however its work is a promise', async () => {
+    const { admission, slot, clock } = scene(1);
+    let running = 0;
+    let most = 0;
+    const ends: (() => void)[] = [];
+    const work = (): Promise<void> => {
+      running += 1;
+      most = Math.max(most, running);
+      return new Promise<void>((resolve) => ends.push(resolve)).then(() => void (running -= 1));
+    };
+    const settle = async (): Promise<void> => {
+      ends.splice(0).forEach((end) => { end(); });
+      for (let turns = 0; turns < 5; turns += 1) await Promise.resolve();
+    };
+    const options = { deadline: 10, maxHold: { after: 5, recover: true } };
+    const source = new Subject<number>();
+    const outputs = [
+      from([1, 2]).pipe(admission.admit(demand(slot), () => work(), options)).subscribe({ error: () => undefined }),
+      source.pipe(admission.admit(demand(slot), () => work())).subscribe(),
+      admission.defer(demand(slot), () => work()).subscribe(),
+    ];
+    source.next(1);
+    const runs = [admission.run(demand(slot), () => work(), options), admission.run(demand(slot), () => work(), { maxWait: 50 })];
+    runs.forEach((run) => void run.catch(() => undefined));
+    const byHand: Promise<Grant> = admission.acquire(demand(slot));
+    clock.advanceTo(5);
+    outputs[0]?.unsubscribe();
+    for (let at = 10; at < 200; at += 10) {
+      clock.advanceTo(at);
+      expect([slot.inUse() <= 1, running]).toEqual([true, running <= 1 ? running : -1]);
+      if (at === 50) outputs[2]?.unsubscribe();
+      await settle();
+    }
+    const grant = await byHand;
+    grant.until(work());
+    grant.release();
+    clock.advanceTo(300);
+    expect([slot.inUse(), running]).toEqual([1, 1]);
+    await settle();
+    expect([most, slot.inUse(), admission.check()]).toEqual([1, 0, []]);
+  });
+
+  it('not even when it is paused, resized and resumed while a promise of the one that was cut goes on', async () => {
+    const { admission, slot } = scene(1);
+    let end = (): void => undefined;
+    const cut = of(1).pipe(admission.admit(demand(slot), () => new Promise<void>((resolve) => (end = resolve)))).subscribe();
+    cut.unsubscribe();
+    const waiter = new Job(admission, demand(slot));
+    slot.pause();
+    slot.resize(3);
+    slot.resize(1);
+    slot.resume();
+    expect([waiter.state, slot.inUse()]).toEqual(['waiting', 1]);
+    end();
+    await Promise.resolve();
+    await Promise.resolve();
+    expect([waiter.state, slot.inUse()]).toEqual(['granted', 1]);
+  });
+});
