@@ -37,7 +37,7 @@ export function giveBack(ask: Asking, verb: Verb, outcome: Outcome, turn: Turn):
   let failures = NONE;
   if (outcome !== 'ignored') {
     try {
-      teach(entries, outcome, turn.at);
+      teach(entries, outcome, turn.at, ask);
     } catch (error) {
       failures = [error];
     }
@@ -72,13 +72,13 @@ function giveEntry(entry: DemandEntry, ask: Asking, turn: Turn): void {
 }
 
 /** Base methods that learn nothing are told as well: telling them is free, guessing who learns is not. */
-function teach(entries: readonly DemandEntry[], outcome: 'success' | Pressure, at: number): void {
+function teach(entries: readonly DemandEntry[], outcome: 'success' | Pressure, at: number, receipt: object): void {
   if (outcome === 'success') {
-    for (let n = 0; n < entries.length; n += 1) entries[n]?.account.onSuccess?.(at);
+    for (let n = 0; n < entries.length; n += 1) entries[n]?.account.onSuccess?.(at, undefined, receipt);
     return;
   }
   const about = outcome.account ?? onlyLearner(entries);
-  about?.onRateLimitError?.(outcome.pressure, at);
+  about?.onRateLimitError?.(outcome.pressure, at, undefined, receipt);
 }
 
 /** A gate's capacity is a fact, and learns nothing: it does not count. */
