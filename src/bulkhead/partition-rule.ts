@@ -81,7 +81,7 @@ function keptFor(other: Share, own: Share, beyond: number, { borrow, reserve }: 
   // A lender: what it may still take of its own. It is never kept waiting for more than that.
   if (unused > 0) return Math.min(unused, Math.max(reserve, wanted.all));
   const borrowed = other.used - other.permits;
-  if (wanted.all === 0 || borrowed >= borrow || !borrowsBefore(other, own)) return 0;
+  if (wanted.all === 0 || !borrowsBefore(other, own)) return 0;
   const upToLevel = other.rank < own.rank ? wanted.all : beyond - 1 - borrowed;
   return Math.min(borrow - borrowed, Math.max(wanted.atOnce, Math.min(wanted.all, upToLevel)));
 }

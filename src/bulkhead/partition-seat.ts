@@ -25,12 +25,19 @@ export class ShareBook implements Share {
     for (const member of this.members) waiting += member.waiting;
     return waiting;
   }
+
+  /** Notes since when it is used beyond its permits. */
+  note(at: number): void {
+    this.borrowedSince = this.used > this.permits ? (this.borrowedSince ?? at) : null;
+  }
 }
 
 /** A key's seat: what it has taken, and who waits on it. */
 export class Seat implements Member {
   used = 0;
   largest = 1;
+  /** Nobody starts on it; so nothing is kept for those who wait on it. */
+  paused = false;
   readonly #suppliers = new Set<() => number>();
 
   constructor(
@@ -41,10 +48,15 @@ export class Seat implements Member {
     readonly announce: { more(): void; less(): void },
   ) {}
 
+  /** How many are held on it. */
+  get held(): number {
+    let held = 0;
+    for (const count of this.#suppliers) held += count();
+    return held;
+  }
+
   get waiting(): number {
-    let waiting = 0;
-    for (const held of this.#suppliers) waiting += held();
-    return waiting;
+    return this.paused ? 0 : this.held;
   }
 
   /** Somebody holds its permits, or may wait on it. */
@@ -66,7 +78,8 @@ export class Seat implements Member {
     const from = this.share;
     from.used -= this.used;
     share.used += this.used;
-    if (from.members.delete(this)) share.members.add(this);
+    from.members.delete(this);
+    if (this.#suppliers.size > 0) share.members.add(this);
     this.share = share;
   }
 }

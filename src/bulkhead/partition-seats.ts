@@ -26,11 +26,14 @@ export class SeatBooks implements SharedCapacity {
   /** Seats of the rest that are in use: nobody else keeps them from being collected. */
   readonly busy = new Set<Seat>();
   readonly #ageing: number;
+  capacity = 0;
   #turn = 0;
 
-  capacity = 0;
-
-  constructor({ borrow, reserve, maxPartitions, ageing }: Limits) {
+  /** `seats` are those of all keys that anybody can reach. */
+  constructor(
+    { borrow, reserve, maxPartitions, ageing }: Limits,
+    readonly seats: () => readonly Seat[],
+  ) {
     this.borrow = borrow;
     this.reserve = reserve;
     this.maxPartitions = maxPartitions;
@@ -83,20 +86,19 @@ export class SeatBooks implements SharedCapacity {
   }
 
   fits(seat: Seat, own: number, reserved: number): boolean {
-    return own <= this.limitOf(seat.share) && this.admits(seat) && fitsIn(this, seat, own + reserved);
+    return !seat.paused && own <= this.limitOf(seat.share) && this.admits(seat) && fitsIn(this, seat, own + reserved);
   }
 
   room(seat: Seat, reserved: number): number {
-    return roomIn(this, seat, this.limitOf(seat.share) + reserved) - reserved;
+    return seat.paused ? -Infinity : roomIn(this, seat, this.limitOf(seat.share) + reserved) - reserved;
   }
 
   take(seat: Seat, amount: number, at: number): void {
-    this.#move(seat, amount, at);
     this.#turn += 1;
     seat.served = this.#turn;
     seat.share.served = this.#turn;
     seat.share.waitsSince = null;
-    seat.share.rank = seat.share.priority;
+    this.#move(seat, amount, at);
   }
 
   /** Never below none: permits that nobody took cannot be given back. */
@@ -129,7 +131,7 @@ export class SeatBooks implements SharedCapacity {
     share.used += by;
     this.used += by;
     this.keep(seat);
-    share.borrowedSince = share.used > share.permits ? (share.borrowedSince ?? at) : null;
+    share.note(at);
     for (const each of this.#ageing === Infinity ? [] : this.shares) this.#age(each, at);
   }
 

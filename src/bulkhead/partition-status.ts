@@ -37,7 +37,7 @@ export class PartitionStatus implements AccountStatus, PartitionFigures {
   summary(): string {
     const { share, inUse, borrowed, borrowedFor, waiting } = this;
     const used = share === null ? `${String(inUse)} permits of the rest in use` : `${String(inUse)}/${String(share)} permits in use`;
-    const lent = borrowed === 0 ? '' : `, ${String(borrowed)} borrowed for ${String(Math.ceil(borrowedFor ?? 0))}ms`;
+    const lent = borrowed === 0 ? '' : `, ${String(borrowed)} borrowed for ${String(Math.ceil(Number(borrowedFor)))}ms`;
     return `${used}${lent}${waiting === 0 ? '' : `, ${String(waiting)} waiting`}`;
   }
 }

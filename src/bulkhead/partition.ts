@@ -50,6 +50,11 @@ export class Partition extends AbstractAccount {
     return this.#books.reachOf(this.#seat.share);
   }
 
+  /** Nothing starts on it now. */
+  get paused(): boolean {
+    return this.#seat.paused;
+  }
+
   inUse(): number {
     return this.#seat.used;
   }
@@ -93,14 +98,35 @@ export class Partition extends AbstractAccount {
     return this.#books.fits(this.#seat, amountOf(mine), amountOf(reservedAhead)) ? at : null;
   }
 
+  /** Strict: nothing starts for this key after it returns, until `resume`; its share is lent meanwhile. */
+  pause(): void {
+    this.#seat.paused = true;
+    this.#seat.announce.less();
+    for (const seat of this.#books.seats()) if (seat !== this.#seat) seat.announce.more();
+  }
+
+  resume(): void {
+    if (!this.#seat.paused) return;
+    this.#seat.paused = false;
+    this.capacityChanged();
+  }
+
   override observeHeld(held: () => number): TeardownLogic {
     return this.#books.observe(this.#seat, held);
   }
 
   status(at: number = this.now(this.#latest)): PartitionStatus {
-    const { key, used, waiting, share } = this.#seat;
-    if (share === this.#books.rest) return new PartitionStatus({ key, share: null, inUse: used, waiting, borrowedFor: null });
-    return statusOf(key, share, at);
+    const { key, used, held, share } = this.#seat;
+    const figures = { key, inUse: used, waiting: held };
+    if (share === this.#books.rest) return new PartitionStatus({ ...figures, share: null, borrowedFor: null });
+    const { permits, borrowedSince } = share;
+    // A resize says no instant: what it made borrowed counts from the next take or release.
+    const borrowedFor = used > permits ? at - Math.min(at, borrowedSince ?? at) : null;
+    return new PartitionStatus({ ...figures, share: permits, borrowedFor });
+  }
+
+  override statusIndicator(): string | null {
+    return this.#seat.paused ? 'blocked' : null;
   }
 
   #assertAdmitted(): void {
@@ -109,10 +135,4 @@ export class Partition extends AbstractAccount {
     const message = `${this.name}: ${most} keys without a share are in use, and there may be no more at once; try again later`;
     throw new RefusedError(message, { account: this.name, reason: 'overflow' });
   }
-}
-
-/** A share as it stands at `at`. */
-export function statusOf(key: string, { permits, used, waiting, borrowedSince }: ShareBook, at: number): PartitionStatus {
-  const borrowedFor = borrowedSince === null ? null : at - borrowedSince;
-  return new PartitionStatus({ key, share: permits, inUse: used, waiting, borrowedFor });
 }

@@ -62,10 +62,10 @@ export class Partitioned<K extends string = string> {
   readonly #cells: readonly Partition[] | null;
 
   constructor(options: PartitionedOptions, ranking: Ranking = UNRANKED) {
-    const { capacity, shares = {}, cells, scheduler } = options;
+    const { capacity, shares = {}, cells, scheduler, maxWaiters } = options;
     this.name = nameOf('a partitioned capacity', options.name);
-    this.#options = { scheduler };
-    this.#books = new SeatBooks(limitsOf(this.name, options, ranking.ageing));
+    this.#options = { scheduler, maxWaiters };
+    this.#books = new SeatBooks(limitsOf(this.name, options, ranking.ageing), () => this.#reachable().map(seatOf));
     positive(this.name, 'capacity', capacity);
     this.#books.apportion(capacity, sharesOf(this.name, capacity, shares), ranking.ranks);
     for (const [key, share] of this.#books.named) this.#shared.set(key, this.#partition(key, share));
@@ -106,8 +106,7 @@ export class Partitioned<K extends string = string> {
     const given = shares ?? Object.fromEntries([...books.named].map(([key, { permits }]) => [key, permits]));
     const permits = sharesOf(this.name, capacity, given);
     if (this.#cells !== null) assertSameKeys(this.name, this.#shared, permits);
-    const partitions = [...this.#shared.values(), ...this.#known.values(), ...(this.#cells ?? [])];
-    toldOf(partitions.map(seatOf), books, () => {
+    toldOf(books, () => {
       books.apportion(capacity, permits);
       this.#seatAnew();
     });
@@ -119,6 +118,10 @@ export class Partitioned<K extends string = string> {
     const unnamed = this.#cells ?? [...busy].map(({ key }) => this.of(key as K));
     const partitions = [...this.#shared.values(), ...unnamed];
     return new PartitionedStatus(capacity, used, rest.permits, partitions.map((partition) => partition.status(at)));
+  }
+
+  #reachable(): Partition[] {
+    return [...this.#shared.values(), ...this.#known.values(), ...(this.#cells ?? [])];
   }
 
   #partition(key: string, share: ShareBook): Partition {

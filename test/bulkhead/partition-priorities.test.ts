@@ -64,8 +64,9 @@ describe('priorities', () => {
 
   it('keep for the higher class all that it waits for, not only a level', () => {
     const work = scene(2, Infinity);
-    work.ask('high', 5);
+    work.ask('high', 2);
     work.ask('low', 5);
+    work.ask('high', 3);
     work.pool.resize(5);
     expect(work.let).toEqual(['high', 'high', 'high', 'high', 'high']);
   });

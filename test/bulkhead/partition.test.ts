@@ -118,6 +118,12 @@ describe('borrowing', () => {
     expect(states(scene.ask('c'))).toEqual(['granted']);
   });
 
+  it('keeps for who has borrowed less no more than he may borrow', () => {
+    const scene = new Scene(partitioned({ name: 'calls', capacity: 7, shares: { a: 1, b: 3 }, borrow: 1 }));
+    expect(states(scene.ask('b', 3), scene.ask('b', 3), scene.ask('a'))).toEqual(['granted', 'waiting', 'granted']);
+    expect(states(scene.ask('a'), scene.ask('a'))).toEqual(['granted', 'waiting']);
+  });
+
   it('keeps for who has borrowed less, and waits for several, all that he asks', () => {
     const scene = new Scene(partitioned({ name: 'calls', capacity: 6, shares: { a: 0, b: 0 }, maxPartitions: 0 }));
     const hog = scene.asks('a', 50);
@@ -138,6 +144,28 @@ describe('borrowing', () => {
     new Job(scene.admission, demand(scene.pool.of('b'), closed));
     for (const job of hog.slice(0, 5)) job.release();
     expect(scene.out('a', 'b')).toEqual([9, 0]);
+  });
+});
+
+describe('a pause', () => {
+  it('starts nothing for the key from when it returns, and lends its share, until it is resumed', () => {
+    const scene = new Scene(partitioned({ name: 'calls', capacity: 4, shares: { a: 2, b: 2 } }));
+    const two = createAdmission({ scheduler: scene.clock });
+    const hog = scene.asks('a', 4);
+    const more = scene.ask('a', 1, two);
+    const waiter = scene.ask('b', 2);
+    hog[0]?.release();
+    expect(states(more, waiter)).toEqual(['waiting', 'waiting']);
+    const b = scene.pool.of('b');
+    expect([b.paused, b.statusIndicator()]).toEqual([false, null]);
+    b.pause();
+    expect([b.paused, b.statusIndicator(), b.room([]), b.status().waiting]).toEqual([true, 'blocked', -Infinity, 1]);
+    expect(states(more, waiter, scene.ask('b'))).toEqual(['granted', 'waiting', 'waiting']);
+    for (const job of hog.slice(1)) job.release();
+    expect(waiter.state).toBe('waiting');
+    b.resume();
+    b.resume();
+    expect(waiter.state).toBe('granted');
   });
 });
 
@@ -237,18 +265,28 @@ describe('resizing', () => {
 
 describe('bounds of keys', () => {
   it('refuses another key while as many as may be hold or wait, and takes it when one has left', () => {
-    const scene = new Scene(partitioned({ name: 'calls', capacity: 1, shares: { own: 0 }, maxPartitions: 2 }));
+    const scene = new Scene(partitioned({ name: 'calls', capacity: 2, shares: { own: 0 }, maxPartitions: 2 }));
     const holder = scene.ask('a');
+    scene.ask('a');
     const waiter = scene.ask('b');
     const third = scene.ask('c');
     expect(states(holder, waiter, third)).toEqual(['granted', 'waiting', 'refused']);
     expect(third.refusal).toMatchObject({ reason: 'overflow', account: 'calls/c' });
     expect(String(third.refusal)).toContain('calls/c: 2 keys without a share are in use, and there may be no more at once; try again later');
     expect(() => scene.pool.of('c').room([])).toThrow('calls/c: 2 keys');
-    expect(scene.pool.of('c').earliestFit([1], [], 0)).toBeNull();
     expect(scene.ask('own').state).toBe('waiting');
     waiter.unsubscribe();
     expect(scene.ask('c').state).toBe('waiting');
+  });
+
+  it('bounds the line of each key by itself', () => {
+    const scene = new Scene(partitioned({ name: 'calls', capacity: 1, maxWaiters: 2 }));
+    expect(states(...scene.asks('hog', 4), scene.ask('b'))).toEqual(['granted', 'waiting', 'waiting', 'refused', 'waiting']);
+  });
+
+  it('names no instant for a key that may not be used now', () => {
+    const { pool } = new Scene(partitioned({ name: 'calls', capacity: 3, maxPartitions: 0 }));
+    expect(pool.of('c').earliestFit([1], [], 0)).toBeNull();
   });
 
   it('finds the cell of a key by its hash, the same one each time', () => {
