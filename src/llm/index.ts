@@ -12,7 +12,9 @@ export { SpendCap, SpendStatus, spendCap, type CallSpending, type Money, type Pr
 export { Estimator, ModelEstimateStatus, type Estimate, type EstimatorOptions } from './estimate.js';
 export { usageOf, type Usage } from './usage.js';
 export { callOf, type LlmCall, type Protocol } from './call.js';
-export { admittedFetch, type AdmittedFetchOptions, type Fetch } from './fetch/admitted-fetch.js';
+export { admittedFetch, type AdmittedFetchOptions, type AdmittedRequestOptions, type Fetch } from './fetch/admitted-fetch.js';
+export { anthropicMiddleware, type AnthropicMiddleware } from './adapters/anthropic-middleware.js';
+export { aiMiddleware, type AiMiddleware } from './adapters/ai-middleware.js';
 export type { AdmittedOptions, ForCall } from './fetch/admitted-options.js';
 export { retryUpstream, retryWindow, type RetryOptions, type RetryWindow } from './retry-upstream.js';
 export { streamOf, type SdkStream, type StartStream, type StreamOptions } from './stream-of.js';

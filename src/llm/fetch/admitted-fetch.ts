@@ -7,9 +7,8 @@ import { readCall, type FetchInit, type FetchInput } from './read-call.js';
 import { refusalResponse } from './refusal.js';
 import { Turnstile } from './turnstile.js';
 
-export interface AdmittedFetchOptions extends AdmittedOptions {
-  /** What sends the requests; the global `fetch` unless given. */
-  readonly fetch?: Fetch | undefined;
+/** Options of whatever admits requests of HTTP. */
+export interface AdmittedRequestOptions extends AdmittedOptions {
   /**
    * OpenAI's chat streams state their usage only when asked. `ask`: they are asked (Mistral's are not, which refuse that), and the event is left out of what the
    * caller sees. `leave`: the request stays as it is, and what was reserved stays spent. `ask` unless given.
@@ -17,6 +16,11 @@ export interface AdmittedFetchOptions extends AdmittedOptions {
   readonly usage?: 'ask' | 'leave' | undefined;
   /** `response`: a refusal is the provider's 429, which its SDK does not retry. `throw`: it is the `AdmissionError`. */
   readonly onRefused?: 'response' | 'throw' | undefined;
+}
+
+export interface AdmittedFetchOptions extends AdmittedRequestOptions {
+  /** What sends the requests; the global `fetch` unless given. */
+  readonly fetch?: Fetch | undefined;
 }
 
 export type Fetch = (input: FetchInput, init?: FetchInit) => Promise<Response>;
@@ -37,11 +41,20 @@ export type Fetch = (input: FetchInput, init?: FetchInit) => Promise<Response>;
  * ```
  */
 export function admittedFetch(admission: Admission, options: AdmittedFetchOptions): Fetch {
-  const settings = settingsOf('admittedFetch', options);
-  const turnstile = new Turnstile(admission, settings);
+  const through = admittedRequests('admittedFetch', admission, options);
   // Looked up at each call: a global one that a test or a tracer replaces is honoured.
   const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
-  return async (input, init) => {
+  return (input, init) => through(input, init, send);
+}
+
+/** Each request of HTTP, whatever sends it. */
+export type AdmittedRequests = (input: FetchInput, init: FetchInit | undefined, send: Fetch) => Promise<Response>;
+
+/** @throws TypeError when no account is named. */
+export function admittedRequests(way: string, admission: Admission, options: AdmittedRequestOptions): AdmittedRequests {
+  const settings = settingsOf(way, options);
+  const turnstile = new Turnstile(admission, settings);
+  return async (input, init, send) => {
     const read = await readCall(input, init);
     if (read === null) return send(input, init);
     const { call, host, text } = read;

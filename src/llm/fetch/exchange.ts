@@ -34,7 +34,7 @@ export async function exchange(turnstile: Turnstile, settings: Settings, attempt
   try {
     response = await send(passage.signal);
   } catch (error) {
-    passage.end(endOf(passage, error));
+    passage.broke(error);
     throw error;
   }
   passage.heard(response.headers);
@@ -48,11 +48,11 @@ function watched(response: Response, passage: Passage, { usageIsOurs }: Exchange
     return response;
   }
   const reader = answerReader(response.headers.get('content-type') ?? '', usageIsOurs);
-  const holder = holderOf(passage, reader, settings);
+  const holder = holderOf(passage, reader);
   return like(response, heldStream<Uint8Array>(response.body as ReadableStream<Uint8Array>, holder, settings.maxHold));
 }
 
-function holderOf(passage: Passage, reader: AnswerReader, { log }: Settings): Holder<Uint8Array> {
+function holderOf(passage: Passage, reader: AnswerReader): Holder<Uint8Array> {
   return {
     pass: (chunk) => reader.push(chunk),
     rest: () => reader.rest(),
@@ -62,12 +62,11 @@ function holderOf(passage: Passage, reader: AnswerReader, { log }: Settings): Ho
       passage.end(error === null ? { kind: 'answered', usage: final } : { kind: 'failed', error, usage: final });
     },
     broke: (error) => {
-      passage.end(endOf(passage, error));
+      passage.broke(error);
     },
     left: (why) => {
-      if (why !== undefined) log.warn(`${passage.label}: ${why === '' ? 'the answer was dropped without being read to its end' : why}`);
       const { usage, isFinal } = reader.reading;
-      passage.end({ kind: 'left', usage: isFinal ? usage : null });
+      passage.left(isFinal ? usage : null, why);
     },
   };
 }
@@ -82,16 +81,12 @@ async function judged(response: Response, passage: Passage): Promise<Response> {
   try {
     bytes = await response.arrayBuffer();
   } catch (error) {
-    passage.end(endOf(passage, { status, headers }));
+    passage.broke({ status, headers });
     throw error;
   }
   passage.end({ kind: 'refused', error: { status, headers, body: new TextDecoder().decode(bytes) } });
   return like(response, response.body === null ? null : bytes);
 }
-
-/** What broke because the caller had left says nothing about the provider. */
-const endOf = (passage: Passage, error: unknown): { kind: 'left' } | { kind: 'failed'; error: unknown } =>
-  passage.signal.aborted ? { kind: 'left' } : { kind: 'failed', error };
 
 /** The same answer with another body. A constructed one forgets where it came from. */
 function like(response: Response, body: ReadableStream<Uint8Array> | ArrayBuffer | null): Response {

@@ -21,6 +21,8 @@ export type Ending =
   | { readonly kind: 'failed' | 'refused'; readonly error: unknown; readonly usage?: Usage | null }
   | { readonly kind: 'left'; readonly usage?: Usage | null };
 
+const DROPPED = 'the answer was dropped without being read to its end';
+
 interface Fields {
   readonly grant: Grant;
   readonly call: LlmCall;
@@ -64,6 +66,17 @@ export class Passage {
       // A fault of what was plugged in must not cost the caller an answer that has come.
       log.warn(`${this.label}: its limits could not be told: ${String(error)}`);
     }
+  }
+
+  /** The answer broke, or never came; where that is because the caller had left, it says nothing about the provider. */
+  broke(error: unknown, usage: Usage | null = null): void {
+    this.end(this.signal.aborted ? { kind: 'left', usage } : { kind: 'failed', error, usage });
+  }
+
+  /** Nobody reads on. `why` is set where nobody said so: it lay unread for too long; empty where it was dropped. */
+  left(usage: Usage | null, why?: string): void {
+    if (why !== undefined) this.#fields.settings.log.warn(`${this.label}: ${why === '' ? DROPPED : why}`);
+    this.end({ kind: 'left', usage });
   }
 
   /** The first ending counts; whatever happens to an answer afterwards, its permits are back already. */
