@@ -42,7 +42,8 @@ export const slowDependency: Program = {
     const before = run(seed, gates(), WORK_MS);
     const apart = run(seed, gates(), SLOW_MS);
     const together = run(seed, one(), SLOW_MS);
-    const of = ({ sound }: ReturnType<typeof run>): number => sound.done / before.sound.done;
+    const answered = ({ sound }: ReturnType<typeof run>): number => sound.done / sound.asked;
+    const of = (other: ReturnType<typeof run>): number => answered(other) / answered(before);
     return {
       runs: [
         figures('the sound one, both sound', before),
