@@ -3,6 +3,7 @@ import OpenAI from 'openai';
 import { seeded } from './calls.js';
 import type { Options } from './options.js';
 import { Quota } from './quota.js';
+import { openaiDoor } from './openai-door.js';
 import { startQuotaProxy } from './quota-proxy.js';
 import { startModelServer } from './server.js';
 
@@ -22,7 +23,7 @@ export async function openProvider(options: Options): Promise<Provider> {
   const quota = new Quota(options);
   const random = seeded(options.seed);
   // Calls take between 5 and 105 ms to arrive, so that they are counted in another order than they were sent.
-  const proxy = await startQuotaProxy({ upstream: model.url, quota, latency: () => 5 + random() * 100 });
+  const proxy = await startQuotaProxy({ upstream: model.url, door: openaiDoor(quota), latency: () => 5 + random() * 100 });
   return {
     client: clientOf(`${proxy.url}/v1`, 'none'),
     quota,

@@ -1,25 +1,39 @@
-/** A small HTTP proxy in place of a provider's front door: it enforces a `Quota`, and passes the bytes through. */
+/** A small HTTP proxy in place of a provider: whom its front door lets in is passed through, byte by byte. */
 import { createServer, request } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { reservationOf } from './quota.js';
-import type { Quota, Refusal } from './quota.js';
 
 export interface QuotaProxy {
   readonly url: string;
   close(): Promise<void>;
 }
 
+/** Whom it lets in, and what it says of its limits. Time is an argument. */
+export interface Door {
+  /** Null lets the call in: it then is inside until `leave`. */
+  arrive(body: Readonly<Record<string, unknown>>, at: number): NoEntry | null;
+  /** The headers that go with every answer. */
+  headers(at: number): Readonly<Record<string, string>>;
+  /** The call has ended, with this answer so far. */
+  leave(answer: string, at: number): void;
+}
+
+export interface NoEntry {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: object;
+}
+
 export interface QuotaProxyOptions {
   /** Where admitted calls go, for example `http://127.0.0.1:4010`. */
   readonly upstream: string;
-  readonly quota: Quota;
+  readonly door: Door;
   /** The network in front of it: how long, in ms, one more call takes to arrive. */
   readonly latency?: () => number;
 }
 
-export async function startQuotaProxy({ upstream, quota, latency = () => 0 }: QuotaProxyOptions): Promise<QuotaProxy> {
+export async function startQuotaProxy({ upstream, door, latency = () => 0 }: QuotaProxyOptions): Promise<QuotaProxy> {
   const server = createServer((incoming, answer) => {
     serve(incoming, answer).catch((error: unknown) => answer.destroy(error as Error));
   });
@@ -32,32 +46,37 @@ export async function startQuotaProxy({ upstream, quota, latency = () => 0 }: Qu
       forward(incoming, body, answer, () => undefined);
       return;
     }
-    const refusal = quota.arrive(costOf(body), at);
-    for (const [name, value] of Object.entries(quota.headers(at))) answer.setHeader(name, value);
-    if (refusal === null) forward(incoming, body, answer, once(() => quota.leave()));
-    else refuse(answer, refusal);
+    const refusal = door.arrive(jsonOf(body), at);
+    for (const [name, value] of Object.entries(door.headers(at))) answer.setHeader(name, value);
+    if (refusal === null) forward(incoming, body, answer, once((said) => door.leave(said, performance.now())));
+    else answer.writeHead(refusal.status, { 'content-type': 'application/json', ...refusal.headers }).end(JSON.stringify(refusal.body));
   }
 
-  function forward(incoming: IncomingMessage, body: Buffer, answer: ServerResponse, leave: () => void): void {
+  function forward(incoming: IncomingMessage, body: Buffer, answer: ServerResponse, leave: (said: string) => void): void {
+    const said: Buffer[] = [];
+    const ended = (): void => leave(Buffer.concat(said).toString());
     const { method, headers } = incoming;
     const target = new URL(incoming.url ?? '/', upstream);
     const passed = request(target, { method, headers: { ...headers, host: target.host }, agent: false }, (reply) => {
       answer.writeHead(reply.statusCode ?? 502, reply.headers);
-      reply.on('data', (chunk: Buffer) => answer.write(chunk));
+      reply.on('data', (chunk: Buffer) => {
+        said.push(chunk);
+        answer.write(chunk);
+      });
       // The place is free before the caller can know that its call has ended.
       reply.on('end', () => {
-        leave();
+        ended();
         answer.end();
       });
       reply.on('error', (error) => answer.destroy(error));
     });
     passed.on('error', (error) => {
-      leave();
+      ended();
       if (answer.headersSent) answer.destroy(error);
       else answer.writeHead(502).end();
     });
     answer.on('close', () => {
-      leave();
+      ended();
       passed.destroy();
     });
     passed.end(body);
@@ -74,23 +93,12 @@ export async function startQuotaProxy({ upstream, quota, latency = () => 0 }: Qu
   };
 }
 
-/** The 429 of an OpenAI-compatible provider. */
-function refuse(answer: ServerResponse, { reason, message, retryAfterMs }: Refusal): void {
-  const type = reason === 'tokens' ? 'tokens' : 'requests';
-  if (retryAfterMs !== null) {
-    answer.setHeader('retry-after', String(Math.ceil(retryAfterMs / 1000)));
-    answer.setHeader('retry-after-ms', String(retryAfterMs));
-  }
-  answer.writeHead(429, { 'content-type': 'application/json' });
-  answer.end(JSON.stringify({ error: { message, type, param: null, code: 'rate_limit_exceeded' } }));
-}
-
-/** What is no chat call costs its bytes; saying what is wrong with it is left to the upstream. */
-function costOf(body: Buffer): number {
+/** What is no JSON has nothing to say; what is wrong with it is left to the upstream. */
+function jsonOf(body: Buffer): Readonly<Record<string, unknown>> {
   try {
-    return reservationOf(JSON.parse(body.toString()) as Record<string, unknown>);
+    return JSON.parse(body.toString()) as Record<string, unknown>;
   } catch {
-    return Math.ceil(body.length / 4);
+    return { messages: body.toString() };
   }
 }
 
@@ -100,10 +108,10 @@ async function bodyOf(incoming: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-function once(action: () => void): () => void {
+function once(action: (said: string) => void): (said: string) => void {
   let done = false;
-  return () => {
-    if (!done) action();
+  return (said) => {
+    if (!done) action(said);
     done = true;
   };
 }

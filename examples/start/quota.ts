@@ -47,6 +47,11 @@ export class Bucket {
     return true;
   }
 
+  /** What was used is used, and may leave a debt. */
+  spend(amount: number, at: number): void {
+    this.#level = this.level(at) - amount;
+  }
+
   /** Time until the level has reached `amount`; until it is full, unless told otherwise. */
   msUntil(at: number, amount = this.perMinute): number {
     return Math.max(0, ((amount - this.level(at)) * MINUTE) / this.perMinute);
@@ -123,7 +128,7 @@ function tooFast(reason: Reason, what: string, wait: number): Refusal {
 }
 
 /** What OpenAI sets aside for a chat call on arrival: a quarter of a token per byte, and room for the whole answer. */
-export function reservationOf(body: Record<string, unknown>): number {
+export function reservationOf(body: Readonly<Record<string, unknown>>): number {
   const prompt = Math.ceil(Buffer.byteLength(JSON.stringify(body.messages ?? [])) / 4);
   return prompt + (Number(body.max_completion_tokens ?? body.max_tokens ?? 0) || 0);
 }

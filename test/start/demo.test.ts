@@ -11,6 +11,7 @@ import { readOptions } from '../../examples/start/options.js';
 import type { Options } from '../../examples/start/options.js';
 import { openProvider } from '../../examples/start/provider.js';
 import { Quota } from '../../examples/start/quota.js';
+import { openaiDoor } from '../../examples/start/openai-door.js';
 import { startQuotaProxy } from '../../examples/start/quota-proxy.js';
 import { startModelServer } from '../../examples/start/server.js';
 
@@ -157,7 +158,7 @@ function cells(stdout: string, label: string): string[] {
 async function withProvider(concurrency: number, options: string): Promise<Ending> {
   const model = await startModelServer(1);
   const quota = new Quota({ tokensPerMinute: 600_000, requestsPerMinute: 180, concurrency });
-  const proxy = await startQuotaProxy({ upstream: model.url, quota });
+  const proxy = await startQuotaProxy({ upstream: model.url, door: openaiDoor(quota) });
   try {
     return await start(['--base-url', `${proxy.url}/v1`, ...options.split(' ')]);
   } finally {

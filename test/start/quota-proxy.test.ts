@@ -2,6 +2,7 @@
 import OpenAI, { RateLimitError } from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Quota } from '../../examples/start/quota.js';
+import { openaiDoor } from '../../examples/start/openai-door.js';
 import { startQuotaProxy } from '../../examples/start/quota-proxy.js';
 import type { QuotaProxy } from '../../examples/start/quota-proxy.js';
 import { startModelServer } from '../../examples/start/server.js';
@@ -15,7 +16,7 @@ let client: OpenAI;
 beforeEach(async () => {
   model = await startModelServer(1);
   quota = new Quota({ requestsPerMinute: 60, tokensPerMinute: 6_000, concurrency: 1 });
-  proxy = await startQuotaProxy({ upstream: model.url, quota });
+  proxy = await startQuotaProxy({ upstream: model.url, door: openaiDoor(quota) });
   client = new OpenAI({ baseURL: `${proxy.url}/v1`, apiKey: 'none', maxRetries: 0 });
 });
 
