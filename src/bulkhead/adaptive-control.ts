@@ -11,16 +11,24 @@ export interface ControlRule {
   readonly window: WindowRule;
 }
 
-/** What a job tells: its latency, whatever that is worth, or that it met pressure. */
-export interface Heard {
-  readonly kind: 'latency' | 'dropped';
-  /** ms; null where nobody measured it, and for what was dropped. */
-  readonly latency: number | null;
+interface Told {
   /** When it was granted; null where that is not known. */
   readonly grantedAt: number | null;
   /** Permits out at that moment, its own included. */
   readonly inFlight: number;
   readonly at: number;
+}
+
+/** A job that went well, and its latency, whatever that is worth. */
+export interface Measured extends Told {
+  readonly kind: 'latency';
+  /** ms; null where nobody measured it. */
+  readonly latency: number | null;
+}
+
+/** A job that met pressure. */
+export interface Dropped extends Told {
+  readonly kind: 'dropped';
 }
 
 export interface Control {
@@ -50,22 +58,32 @@ export function limitOf({ state }: Control, { min, max, fallback }: ControlRule)
   return Math.floor(Math.max(min, Math.min(max, state.limit, state.hold ?? Infinity)));
 }
 
-export function heard(control: Control, told: Heard, rule: ControlRule): Control {
-  const { window } = control;
-  if (told.kind === 'latency' && !isLatency(told.latency)) return unheard(control, told, rule);
-  // It was granted before the last decision, and says nothing of what came of that. A failure is heard once for the same reason.
-  if (told.grantedAt !== null && told.grantedAt < window.openedAt) return { ...control, bad: 0 };
-  if (told.kind === 'dropped') {
-    if (control.state === null) return control;
-    const after = decided(control, { kind: 'dropped', inFlight: told.inFlight }, rule);
-    return { ...after, window: opened(told.at, control.latency ?? 0, rule.window) };
+export function heard(control: Control, told: Measured | Dropped, rule: ControlRule): Control {
+  switch (told.kind) {
+    case 'latency':
+      return isLatency(told.latency) ? measured(control, told.latency, told, rule) : unmeasured(control, told, rule);
+    case 'dropped':
+      return dropped(control, told, rule);
   }
-  const filled = counted(window, told.latency ?? 0, told.inFlight);
-  const good = { ...control, window: filled, bad: 0 };
-  if (!isComplete(filled, told.at, rule.window)) return good;
-  const sample = sampleOf(filled, limitOf(control, rule));
-  const { latency } = sample;
-  return { ...decided(good, sample, rule), latency, window: opened(told.at, latency, rule.window) };
+}
+
+/** It was granted before the last decision, and says nothing of what came of that; so a burst of failures counts once. */
+const isLate = ({ grantedAt }: Told, { openedAt }: Window): boolean => grantedAt !== null && grantedAt < openedAt;
+
+function measured(control: Control, latency: number, told: Measured, rule: ControlRule): Control {
+  if (isLate(told, control.window)) return { ...control, bad: 0 };
+  const window = counted(control.window, latency, told.inFlight);
+  const good = { ...control, window, bad: 0 };
+  if (!isComplete(window, told.at, rule.window)) return good;
+  const sample = sampleOf(window, limitOf(control, rule));
+  return { ...decided(good, sample, rule), latency: sample.latency, window: opened(told.at, sample.latency, rule.window) };
+}
+
+function dropped(control: Control, told: Dropped, rule: ControlRule): Control {
+  // Set aside, an algorithm begins again with what it can trust, which no failure shows.
+  if (control.state === null || isLate(told, control.window)) return control;
+  const after = decided(control, { kind: 'dropped', inFlight: told.inFlight }, rule);
+  return { ...after, window: opened(told.at, control.latency ?? 0, rule.window) };
 }
 
 /** The algorithm is set aside: the limit is the static one until a whole window can be trusted again. */
@@ -77,10 +95,10 @@ export const failed = (control: Control, failure: string, at: number, rule: Cont
   bad: 0,
 });
 
-const isLatency = (latency: number | null): boolean => latency !== null && Number.isFinite(latency) && latency > 0;
+const isLatency = (latency: number | null): latency is number => latency !== null && Number.isFinite(latency) && latency > 0;
 
 /** One such is left out; as many as make a window are a signal that has failed. */
-function unheard(control: Control, { latency, at }: Heard, rule: ControlRule): Control {
+function unmeasured(control: Control, { latency, at }: Measured, rule: ControlRule): Control {
   const bad = control.bad + 1;
   if (bad < rule.window.count) return { ...control, bad };
   const what = latency === null ? 'nobody measured a latency' : `a latency of ${String(latency)} ms`;

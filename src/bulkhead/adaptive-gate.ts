@@ -1,6 +1,6 @@
 /** A gate whose number of permits follows what it measures of the work that holds them. */
 import { amountOf, CountingGate, RefusedError, type Grant, type Log, type UpstreamFailure } from '../index.js';
-import { controlled, failed, heard, limitOf, type Control, type ControlRule, type Heard } from './adaptive-control.js';
+import { controlled, failed, heard, limitOf, type Control, type ControlRule, type Dropped, type Measured } from './adaptive-control.js';
 import { assertWithin, controlRuleOf, measureOf, type AdaptiveGateOptions } from './adaptive-options.js';
 import { AdaptiveStatus } from './adaptive-status.js';
 
@@ -71,6 +71,10 @@ export class AdaptiveGate extends CountingGate {
     return Math.min(this.min, super.room(reservedAhead));
   }
 
+  override earliestFit(mine: readonly number[], reservedAhead: readonly number[], at: number): number | null {
+    return amountOf(mine) > this.min ? null : super.earliestFit(mine, reservedAhead, at);
+  }
+
   override tryTake(mine: readonly number[], reservedAhead: readonly number[], at: number, receipt?: object): boolean {
     if (!super.tryTake(mine, reservedAhead, at)) return false;
     if (receipt !== undefined) this.#takenAt.set(receipt, at);
@@ -103,7 +107,7 @@ export class AdaptiveGate extends CountingGate {
   /** Pressure: the job was dropped. What weighs nothing says nothing of load. */
   override onRateLimitError(failure: UpstreamFailure, at = this.now(0), _input?: number, receipt?: object): void {
     if (failure.weight <= 0) return;
-    this.#hear({ kind: 'dropped', latency: null, grantedAt: this.#grantedAt(receipt), inFlight: this.inUse(), at });
+    this.#hear({ kind: 'dropped', grantedAt: this.#grantedAt(receipt), inFlight: this.inUse(), at });
   }
 
   /**
@@ -141,7 +145,7 @@ export class AdaptiveGate extends CountingGate {
     return receipt === undefined ? null : (this.#takenAt.get(receipt) ?? null);
   }
 
-  #hear(told: Heard): void {
+  #hear(told: Measured | Dropped): void {
     this.#become(heard(this.#control, told, this.#rule));
   }
 

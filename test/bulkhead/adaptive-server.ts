@@ -2,7 +2,7 @@
 import type { AdaptiveGate } from 'rx-admission/bulkhead';
 import { createAdmission, demand, UpstreamFailure, type Ending, type Grant, type Outcome } from 'rx-admission';
 import { Observable, catchError, defer, EMPTY, repeat } from 'rxjs';
-import { VirtualClock } from '../conformance/virtual-clock.js';
+import type { VirtualClock } from '../conformance/virtual-clock.js';
 
 export interface ServerOptions {
   /** Jobs served at once: the knee. */
@@ -16,7 +16,7 @@ export interface ServerOptions {
 }
 
 /** Park and Miller's generator, in the plain form. */
-function seeded(seed: number): () => number {
+export function seeded(seed: number): () => number {
   let state = seed;
   return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
 }
@@ -103,13 +103,14 @@ export function load({ gate, clock, callers, call }: LoadOptions): void {
   }
 }
 
-/** The limit at the end of each second from `from` on, for `seconds`. */
+/** The limit at the end of each second, for so many; those of a probe are left out. */
 export function watch(gate: AdaptiveGate, clock: VirtualClock, seconds: number): number[] {
   const limits: number[] = [];
   const start = clock.now();
   for (let second = 1; second <= seconds; second += 1) {
     clock.advanceTo(start + 1_000 * second);
-    limits.push(gate.capacity);
+    const { limit, isProbing } = gate.status();
+    if (!isProbing) limits.push(limit);
   }
   return limits;
 }
