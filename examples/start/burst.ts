@@ -1,24 +1,23 @@
-/** The burst in its three forms: bare, through p-limit, and through `admit`. The difference is the whole point of the library. */
-import pLimit from 'p-limit';
+/** The burst in its three forms: bare, through another limiter, and through `admit`. The difference is the whole point of the library. */
 import { from, mergeMap, of } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { CancelledError, demand } from 'rx-admission';
 import type { Admission, AdmissionError, CountingGate, TokenBucket } from 'rx-admission';
 import { labelOf, type Call } from './calls.js';
 import type { Chat, Ended } from './chat.js';
+import type { Limiter } from './peers.js';
 
 export function bare(calls: readonly Call[], chat: Chat, signal: AbortSignal): Observable<Ended> {
   return from(calls).pipe(mergeMap((call) => chat(call, signal)));
 }
 
-/** No more at once than the provider allows; of its tokens and requests per minute nobody knows. */
+/** Each call runs when the limiter lets it. */
 export function limited(
   calls: readonly Call[],
   chat: Chat,
   signal: AbortSignal,
-  concurrency: number,
+  limit: Limiter,
 ): Observable<Ended> {
-  const limit = pLimit(concurrency);
   return from(calls).pipe(
     mergeMap((call) => {
       const askedAt = performance.now();

@@ -1,4 +1,4 @@
-/** The runs of the burst, bare, through p-limit and admitted, each against a provider whose quota is fresh. */
+/** The runs of the burst, bare, through other limiters and admitted, each against a provider whose quota is fresh. */
 import type { Observable } from 'rxjs';
 import { CountingGate, TokenBucket, createAdmission } from 'rx-admission';
 import type { AdmissionStatus } from 'rx-admission';
@@ -7,6 +7,7 @@ import type { Call } from './calls.js';
 import { Board, openaiChat } from './chat.js';
 import type { Ended } from './chat.js';
 import type { Opponent, Options } from './options.js';
+import { peers } from './peers.js';
 import { openProvider } from './provider.js';
 import type { Provider } from './provider.js';
 import type { Run } from './report.js';
@@ -26,7 +27,7 @@ export async function runOpponent(name: Opponent, stage: Stage): Promise<Run> {
   const provider = await openProvider(options);
   const board = new Board();
   const chat = openaiChat(provider.client, options.model, board);
-  const ended = name === 'bare' ? bare(calls, chat, interrupted) : limited(calls, chat, interrupted, options.concurrency);
+  const ended = name === 'bare' ? bare(calls, chat, interrupted) : limited(calls, chat, interrupted, peers[name](options));
   return perform(name, stage, provider, board, ended, () => null);
 }
 

@@ -1,9 +1,10 @@
 /** The options of `npm start`, read strictly: a bad value is named, with what to write instead. */
 import { parseArgs } from 'node:util';
+import { peers, type Peer } from './peers.js';
 import type { Limits } from './quota.js';
 
-/** `bare`: all at once. `p-limit`: as many at once as the provider allows, and nothing known of its minute. */
-export type Opponent = 'bare' | 'p-limit';
+/** `bare`: all at once; or a limiter that many would take. */
+export type Opponent = 'bare' | Peer;
 
 export interface Options extends Limits {
   readonly calls: number;
@@ -36,8 +37,9 @@ Needs no key.
   --base-url <url>     a real OpenAI-compatible provider; the key is read from OPENAI_API_KEY,
                        and --tpm, --rpm, --concurrency say what your account may use
   --model <name>       the model to ask (gpt-5)
-  --compare <names>    what the burst goes through as well: bare, p-limit, both or none
-                       (bare,p-limit; none with --base-url)
+  --compare <names>    what the burst goes through as well, of bare, p-limit, p-queue and
+                       bottleneck; or none (bare,p-limit; none with --base-url). p-queue and
+                       bottleneck count requests by whole minutes, and wait for the next one
   --help               this text
 `;
 
@@ -104,10 +106,13 @@ function share(text: string | undefined): number {
 function opponents(text: string): Opponent[] {
   if (text === 'none') return [];
   return text.split(',').map((name) => {
-    if (name === 'bare' || name === 'p-limit') return name;
-    throw new UsageError(`--compare is "${text}"; give bare, p-limit, both with a comma between, or none`);
+    if (name === 'bare' || isPeer(name)) return name;
+    const names = ['bare', ...Object.keys(peers)].join(', ');
+    throw new UsageError(`--compare is "${text}"; give some of ${names}, with commas between, or none`);
   });
 }
+
+const isPeer = (name: string): name is Peer => Object.hasOwn(peers, name);
 
 function providerOf(url: string | undefined, apiKey: string | undefined): Options['provider'] {
   if (url === undefined) return null;

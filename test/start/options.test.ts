@@ -36,6 +36,7 @@ describe('the options of npm start', () => {
     const provider = { baseUrl: 'https://example.test/v1', apiKey: 'k' };
     expect(readOptions(argv, env)).toMatchObject({ calls: 20, compare: [], provider });
     expect(readOptions([...argv, '--compare', 'p-limit,bare'], env)).toMatchObject({ compare: ['p-limit', 'bare'] });
+    expect(readOptions([...argv, '--compare', 'p-queue,bottleneck'], env)).toMatchObject({ compare: ['p-queue', 'bottleneck'] });
     expect(readOptions(['--compare', 'none'], {})).toMatchObject({ compare: [] });
   });
 
@@ -61,7 +62,7 @@ describe('the options of npm start', () => {
       ['--base-url', 'https://example.test/v1'],
       'OPENAI_API_KEY is not set, and --base-url needs it; export the key, or leave --base-url out',
     ],
-    [['--compare', 'p-queue'], '--compare is "p-queue"; give bare, p-limit, both with a comma between, or none'],
+    [['--compare', 'p-queue,x'], '--compare is "p-queue,x"; give some of bare, p-limit, p-queue, bottleneck, with commas between, or none'],
     [['--call', '3'], "Unknown option '--call'. The options are listed by: npm start -- --help"],
   ])('refuses %j with the value and the remedy', (argv, message) => {
     expect(() => readOptions(argv, {})).toThrow(new UsageError(message));
