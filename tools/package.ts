@@ -15,7 +15,7 @@ const versionOf = (name: string): string =>
 /** Whatever a reader of the tarball must find in it. */
 const REQUIRED = ['LICENSE', 'README.md', 'CHANGELOG.md', 'dist/index.js', 'dist/index.d.ts', 'dist/testing/index.js'];
 /** Nothing but these belongs in it. */
-const ALLOWED = /^(?:package\.json|LICENSE|(?:README|CHANGELOG|CONTRIBUTING)\.md|docs\/.+\.(?:md|svg)|examples\/.+\.(?:ts|json)|dist\/.+\.(?:js|d\.ts|js\.map|d\.ts\.map)|src\/.+\.ts)$/;
+const ALLOWED = /^(?:package\.json|LICENSE|(?:README|CHANGELOG|CONTRIBUTING)\.md|docs\/.+\.(?:md|svg|json)|examples\/.+\.(?:ts|json)|dist\/.+\.(?:js|d\.ts|js\.map|d\.ts\.map)|src\/.+\.ts)$/;
 
 const CONSUMER = `
 import { of } from 'rxjs';
