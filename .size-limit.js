@@ -19,7 +19,7 @@ export default [
   entry('rx-admission', 'index.js', '25 kB'),
   entry('rx-admission/llm', 'llm/index.js', '12 kB'),
   entry('rx-admission/database', 'database/index.js', '9 kB'),
-  entry('rx-admission/bulkhead', 'bulkhead/index.js', '9 kB'),
+  entry('rx-admission/bulkhead', 'bulkhead/index.js', '10 kB'),
   entry('rx-admission/otel', 'observe/index.js', '3 kB'),
   entry('rx-admission/testing', 'testing/index.js', '38 kB'),
 ];

@@ -113,6 +113,21 @@ describe.each(BANDS)('$name', (band) => {
   });
 });
 
+describe.each(BANDS.slice(0, 3))('$name before a server that becomes slower, whatever its load', (band) => {
+  it('takes that for load until its next probe, and not after', () => {
+    const { clock, gate, server } = ((all) => {
+      load({ ...all, callers: CALLERS, call: () => all.server.call() });
+      return all;
+    })(scene({ limit: band.limit, initial: KNEE }));
+    watch(gate, clock, 70);
+    server.service *= 3;
+    expect(Math.min(...watch(gate, clock, 55))).toBeLessThan(KNEE);
+    // What is left of sixty windows, some of them longer than a second by then, and the way back up.
+    watch(gate, clock, 70);
+    expectWithin(watch(gate, clock, 65), band, KNEE);
+  });
+});
+
 describe('latency that has nothing to do with load', () => {
   /** A way there and back of so many ms, which no limit changes. */
   const throughNetwork = (measure: 'end' | 'marked') => {

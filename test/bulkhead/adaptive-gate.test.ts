@@ -1,10 +1,11 @@
 /** The adaptive gate as an account: what it counts as a sample, its bounds, and what it does when the signal fails. */
 import { createAdmission, demand, UpstreamFailure, type Grant, type Outcome } from 'rx-admission';
-import { adaptiveGate, aimd, vegas, type AdaptiveGate, type AdaptiveGateOptions, type Limit, type LimitSample } from 'rx-admission/bulkhead';
+import { adaptiveGate, aimd, gradient2, vegas, type AdaptiveGate, type AdaptiveGateOptions, type Limit, type LimitSample } from 'rx-admission/bulkhead';
 import { accountContract } from 'rx-admission/testing';
 import { of, tap } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
 import { VirtualClock } from '../conformance/virtual-clock.js';
+import { seeded } from './adaptive-server.js';
 
 const failure = new UpstreamFailure({ status: 503, service: 'search', detail: 'overloaded' });
 
@@ -234,6 +235,49 @@ describe('an adaptive gate', () => {
     expect(gate.capacity).toBe(13);
     expect(() => { gate.resize(21); }).toThrow('search: the limit must be a whole number from 1 to 20, not 21');
     expect(gate.capacity).toBe(13);
+  });
+});
+
+describe('an adaptive gate under random use', () => {
+  const WEIGHTS = 3;
+
+  it.each(Array.from({ length: 40 }, (_, n) => n + 1))('holds just what is out, and lets nobody in above its limit: seed %i', (seed) => {
+    const random = seeded(seed);
+    const below = (n: number): number => Math.floor(random() * n);
+    const limit = [vegas(), gradient2(), aimd()][seed % 3]!;
+    const { gate, admission, clock } = scene({ limit, min: WEIGHTS, initial: 6, sample: seed % 2 === 0 ? 'end' : 'marked' });
+    const held = new Set<Grant>();
+    let above = 0;
+    admission.events$.subscribe(({ type }) => {
+      if (type.startsWith('GRANTED') && gate.inUse() > gate.capacity) above += 1;
+    });
+    const outcomes: Outcome[] = ['success', 'success', 'ignored', dropped(gate)];
+    const acts = [
+      () => {
+        void admission.acquire(demand([gate, 1 + below(WEIGHTS)]), { maxWait: 1 + below(500) }).then((grant) => held.add(grant), () => undefined);
+      },
+      () => { [...held].slice(0, 1 + below(4)).forEach((grant) => { grant.release(outcomes[below(outcomes.length)]); held.delete(grant); }); },
+      () => { [...held].slice(0, 1).forEach((grant) => { grant.rollback(); held.delete(grant); }); },
+      () => { if (seed % 2 === 1) [...held].forEach((grant) => { gate.mark(grant, [undefined, 50, NaN][below(3)]); }); },
+      () => { gate.resize(WEIGHTS + below(18)); },
+      () => { gate.pause(); },
+      () => { gate.resume(); },
+    ];
+    return (async () => {
+      for (let step = 0; step < 300; step += 1) {
+        acts[[0, 0, 0, 1, 1, 2, 3, 3, 4, 5, 6, 6][below(12)]!]!();
+        clock.advanceTo(clock.now() + below(200));
+        // A promise tells of its grant a turn later.
+        await Promise.resolve();
+        await Promise.resolve();
+        const weights = [...held].map(({ demand: { entries } }) => Number(entries[0]!.amounts[0]));
+        expect(gate.inUse()).toBe(weights.reduce((sum, weight) => sum + weight, 0));
+        expect(gate.capacity).toBeGreaterThanOrEqual(WEIGHTS);
+        expect(gate.capacity).toBeLessThanOrEqual(20);
+      }
+      for (const grant of held) grant.release();
+      expect(above).toBe(0);
+    })();
   });
 });
 
