@@ -1,0 +1,331 @@
+/** A world in which everything that can end a wait or a hold happens in any order, accounts fail at random, and each keeps books. */
+import {
+  AdmissionError,
+  CountingGate,
+  TokenBucket,
+  createAdmission,
+  demand,
+  type Account,
+  type Admission,
+  type AdmitOptions,
+  type Demand,
+  type Grant,
+} from 'rx-admission';
+import { partitioned, type Partitioned } from 'rx-admission/bulkhead';
+import { EMPTY, NEVER, Subject, UnsubscriptionError, of, type Observable, type Subscription } from 'rxjs';
+import { expect } from 'vitest';
+import { CountingScheduler } from '../admit/counting-scheduler.js';
+import type { Random } from '../oracle/random.js';
+
+/** What an account throws when its turn to fail comes: it has done its work, and says that something else went wrong. */
+export class Fault extends Error {}
+
+/** A fault, or several as one: of accounts that failed together, or of subscriptions that ended together. */
+export function isFault(error: unknown): boolean {
+  if (error instanceof AggregateError || error instanceof UnsubscriptionError) return error.errors.every(isFault);
+  return error instanceof Fault;
+}
+
+/** Each take with the receipt it came with: a give must be of one that is out, of just what was taken, and once. */
+class Books {
+  readonly wrong: string[] = [];
+  readonly #out = new Map<object, number>();
+
+  constructor(readonly account: Account, fails: () => boolean) {
+    const { tryTake, give } = account;
+    account.tryTake = (mine, reserved, at, receipt = this) => {
+      if (fails()) throw new Fault(`${account.name}: tryTake`);
+      if (!tryTake.call(account, mine, reserved, at, receipt)) return false;
+      if (this.#out.has(receipt)) this.wrong.push(`${account.name}: taken twice on one receipt`);
+      this.#out.set(receipt, sum(mine));
+      return true;
+    };
+    account.give = (amounts, at, receipt = this) => {
+      if (this.#out.get(receipt) !== sum(amounts)) {
+        this.wrong.push(`${account.name}: ${sum(amounts)} given back of ${String(this.#out.get(receipt))} that were taken`);
+      }
+      this.#out.delete(receipt);
+      give.call(account, amounts, at, receipt);
+      if (fails()) throw new Fault(`${account.name}: give`);
+    };
+  }
+
+  get out(): number {
+    return sum([...this.#out.values()]);
+  }
+}
+
+const sum = (amounts: readonly number[]): number => amounts.reduce((total, amount) => total + amount, 0);
+
+/** One ask, and all that came of it. */
+interface Job {
+  readonly controller: AbortController;
+  readonly inner: Subject<number>;
+  readonly until: { resolve: () => void; reject: (error: Error) => void }[];
+  subscription: Subscription | null;
+  grant: Grant | null;
+  granted: number;
+  ended: number;
+  by: 'stream' | 'hand';
+}
+
+const SILENT = { warn: (): void => undefined, info: (): void => undefined };
+
+export class EndingsWorld {
+  readonly clock = new CountingScheduler();
+  readonly seen = new Set<string>();
+  readonly #admissions: readonly Admission[];
+  readonly #gates: readonly CountingGate[];
+  readonly #pool: Partitioned;
+  readonly #bucket: TokenBucket;
+  readonly #books: readonly Books[];
+  readonly #jobs: Job[] = [];
+  readonly #drains: Promise<unknown>[] = [];
+  #faulty = true;
+
+  constructor(private readonly random: Random) {
+    const scheduler = this.clock;
+    const share = random.of([0, 0, 0.02, 0.1]);
+    const fails = (): boolean => this.#faulty && random.chance(share);
+    this.#gates = [3, 2].map((capacity, n) => new CountingGate({ name: `gate ${n}`, capacity, scheduler }));
+    this.#pool = partitioned({ name: 'pool', capacity: 4, shares: { a: 2 }, scheduler });
+    this.#bucket = new TokenBucket({ name: 'bucket', tokensPerMinute: 600, requestsPerMinute: 600, scheduler, log: SILENT });
+    // Held by the books, so that a partition keeps the methods that they put in the place of its own.
+    this.#books = [...this.#gates, this.#pool.of('a'), this.#pool.of('b'), this.#bucket].map((account) => new Books(account, fails));
+    const [one] = this.#gates as [CountingGate];
+    // Whoever answers `fits` by itself is asked one by one, and may fail there too.
+    const { fits } = one;
+    if (random.chance(0.3)) {
+      one.fits = (...asked) => {
+        if (fails()) throw new Fault('gate 0: fits');
+        return fits.apply(one, asked);
+      };
+    }
+    const lostGrants = 'off';
+    this.#admissions = [0, 1].map(() =>
+      createAdmission({
+        scheduler,
+        log: SILENT,
+        lostGrants,
+        maxWaiters: random.of([Infinity, 4]),
+        overflow: random.of(['reject', 'drop-oldest']),
+        ...(random.chance(0.3) ? { maxHold: { after: 40, recover: true } } : {}),
+      }),
+    );
+  }
+
+  step(): void {
+    const { random } = this;
+    const job = this.#jobs[random.whole(0, Math.max(0, this.#jobs.length - 1))];
+    const gate = random.of(this.#gates);
+    this.#guarded(() => {
+      const act = random.weighted({ ask: 12, tryAcquire: 3, settle: 5, inner: 6, leave: 4, until: 2, charge: 2, account: 5, pool: 3, time: 5, admission: 0.15 });
+      switch (act) {
+        case 'ask':
+          return this.#ask();
+        case 'tryAcquire':
+          return this.#tryAcquire();
+        case 'settle':
+          return this.#settle(job);
+        case 'inner':
+          return this.#inner(job);
+        case 'leave':
+          return this.#leave(job);
+        case 'until':
+          return this.#until(job);
+        case 'charge':
+          this.seen.add('charge');
+          return job?.grant?.charge(random.of([this.#bucket, gate]), random.whole(0, 30));
+        case 'account':
+          return this.#change(gate);
+        case 'pool':
+          return this.#changePool();
+        case 'time':
+          return this.clock.advanceTo(this.clock.now() + random.whole(0, 30));
+        case 'admission':
+          return this.#end(random.of(this.#admissions));
+      }
+    });
+  }
+
+  /** What is out by the accounts' own count is what receipts are out for, and never was more given back than taken. */
+  check(): void {
+    // Plain comparisons: half a million of them are made, and an expectation costs as much as a step.
+    const must = (holds: boolean, what: () => string): void => {
+      if (!holds) throw new Error(what());
+    };
+    const at = this.clock.now();
+    for (const { account, wrong, out } of this.#books) {
+      must(wrong.length === 0, () => wrong.join('; '));
+      if (account.replenishment === 'release') must(account.inUse(at) === out, () => `${account.name} has ${account.inUse(at)} in use, and ${out} were taken and not given back`);
+    }
+    must(this.#pool.inUse() === this.#pool.of('a').inUse() + this.#pool.of('b').inUse(), () => this.#pool.status().summary());
+    for (const { granted, ended } of this.#jobs) must(granted <= 1 && ended <= 1, () => `granted ${granted} times, ended ${ended} times`);
+  }
+
+  /** Everything ends: then nothing is out, waits, is armed or listens. */
+  async finish(): Promise<void> {
+    this.#faulty = false;
+    for (const gate of this.#gates) gate.resume();
+    this.#pool.of('a').resume();
+    for (const { subscription, grant, until } of this.#jobs) {
+      this.#guarded(() => subscription?.unsubscribe());
+      this.#guarded(() => grant?.release());
+      for (const { resolve } of until) resolve();
+    }
+    // Work that was held settles, in turns of promises; and what nobody holds any more can be collected.
+    await new Promise((done) => setImmediate(done));
+    this.check();
+    await Promise.all(this.#drains);
+    for (const { account, out } of this.#books) if (account.replenishment === 'release') expect([account.name, out]).toEqual([account.name, 0]);
+    for (const admission of this.#admissions) {
+      // It looks at every admission that the collector has not got to yet, of all runs: one world in fifty is enough.
+      if (this.random.chance(0.02)) expect(admission.check()).toEqual([]);
+      expect([admission.queueSize, admission.status().grants]).toEqual([0, []]);
+    }
+    for (const { capacityChanges, shrinks } of this.#gates) expect([capacityChanges.observed, shrinks.observed]).toEqual([false, false]);
+    expect(this.clock.pending).toBe(0);
+  }
+
+  #guarded(work: () => unknown): void {
+    try {
+      work();
+    } catch (error) {
+      // A caller who settles hears what accounts threw; so does one who charges what counts exactly, or is told no.
+      const told = isFault(error) || error instanceof AdmissionError || error instanceof TypeError || error instanceof RangeError;
+      if (!told) throw error;
+      this.seen.add(`threw ${(error as Error).constructor.name}`);
+    }
+  }
+
+  #demand(): Demand {
+    const { random } = this;
+    const [one, two] = this.#gates as [CountingGate, CountingGate];
+    const [a, b] = [this.#pool.of('a'), this.#pool.of('b')];
+    return random.of([
+      demand(one), demand([one, 2]), demand(one, two), demand([one, 3]), demand(a), demand([a, 2]), demand(b),
+      demand(a, b), demand(a, one), demand(b, [this.#bucket, 10]), demand([this.#bucket, 25], one), demand(),
+    ]);
+  }
+
+  #job(by: Job['by']): Job {
+    const job: Job = { controller: new AbortController(), inner: new Subject(), until: [], subscription: null, grant: null, granted: 0, ended: 0, by };
+    this.#jobs.push(job);
+    return job;
+  }
+
+  #ask(): void {
+    const { random, seen } = this;
+    const job = this.#job('stream');
+    const kind = random.of(['inner', 'inner', 'inner', 'throws', 'empty', 'fails', 'by hand'] as const);
+    const options: AdmitOptions<undefined, Observable<never>> = {
+      signal: job.controller.signal,
+      maxWait: random.of([Infinity, Infinity, 0, 15]),
+      deadline: random.of([Infinity, Infinity, this.clock.now() + 25]),
+      outcome: () => random.of(['success', 'ignored']),
+      ...(random.chance(0.2) ? { onRefused: () => (seen.add('onRefused'), EMPTY) } : {}),
+    };
+    const work = (grant: Grant): Observable<number> => {
+      job.grant = grant;
+      job.granted += 1;
+      seen.add(`granted: ${kind}`);
+      if (kind === 'throws') throw new Fault('project');
+      if (kind === 'empty') return random.chance(0.5) ? EMPTY : of(1, 2);
+      if (kind === 'by hand') return NEVER;
+      return job.inner;
+    };
+    const ended = (how: string): void => {
+      job.ended += 1;
+      seen.add(how);
+    };
+    const admission = random.of(this.#admissions);
+    const calls = random.chance(0.5) ? admission.defer(this.#demand(), work, options) : of(undefined).pipe(admission.admit(() => this.#demand(), work, options));
+    job.subscription = calls.subscribe({
+      next: () => {
+        // A consumer may do anything from inside a value.
+        if (random.chance(0.1)) this.#guarded(() => job.grant?.[random.of(['release', 'rollback'] as const)]());
+      },
+      error: (error: Error & { reason?: string }) => {
+        ended(`error: ${error.reason ?? error.constructor.name}`);
+      },
+      complete: () => {
+        ended('complete');
+      },
+    });
+    if (kind === 'fails') this.#guarded(() => job.inner.error(new Fault('inner')));
+  }
+
+  #tryAcquire(): void {
+    const job = this.#job('hand');
+    job.grant = this.random.of(this.#admissions).tryAcquire(this.#demand());
+    this.seen.add(job.grant === null ? 'tryAcquire: no' : 'tryAcquire: yes');
+  }
+
+  #settle(job: Job | undefined): void {
+    if (job === undefined || job.grant === null) return;
+    const verb = this.random.of(['release', 'rollback', 'dispose'] as const);
+    this.seen.add(verb);
+    if (verb === 'dispose') job.grant[Symbol.dispose]();
+    else job.grant[verb]();
+    // Once is all: none of these gives anything back again.
+    job.grant.release();
+    job.grant.rollback();
+  }
+
+  #inner(job: Job | undefined): void {
+    const how = this.random.of(['next', 'complete', 'error'] as const);
+    if (how === 'next') job?.inner.next(1);
+    else if (how === 'complete') job?.inner.complete();
+    else job?.inner.error(new Fault('inner'));
+  }
+
+  #leave(job: Job | undefined): void {
+    if (job === undefined) return;
+    const how = this.random.of(['unsubscribe', 'abort'] as const);
+    this.seen.add(`${how} while ${job.grant === null ? 'waiting' : 'granted'}`);
+    if (how === 'abort') job.controller.abort();
+    else job.subscription?.unsubscribe();
+  }
+
+  /** Work that cannot be torn down; now and then some of it ends. */
+  #until(job: Job | undefined): void {
+    const { random } = this;
+    const open = this.#jobs.flatMap(({ until }) => until);
+    if (open.length > 0 && random.chance(0.5)) {
+      this.seen.add('until settles');
+      const { resolve, reject } = random.of(open);
+      if (random.chance(0.5)) resolve();
+      else reject(new Fault('work'));
+      return;
+    }
+    if (job === undefined || job.grant === null || job.grant.settled) return;
+    this.seen.add('until');
+    job.grant.until(new Promise<void>((resolve, reject) => job.until.push({ resolve, reject })));
+  }
+
+  #change(gate: CountingGate): void {
+    const { random } = this;
+    const change = random.of(['resize', 'resize', 'pause', 'resume', 'limits', 'pressure'] as const);
+    this.seen.add(change);
+    if (change === 'resize') gate.resize(random.whole(1, 4));
+    else if (change === 'limits') this.#bucket.setConfig({ tokensPerMinute: random.whole(200, 900), requestsPerMinute: random.whole(200, 900) });
+    else if (change === 'pressure') this.#bucket.record429();
+    else gate[change]();
+  }
+
+  #changePool(): void {
+    const { random } = this;
+    const change = random.of(['pause', 'resume', 'resume', 'resize', 'reshare'] as const);
+    this.seen.add(`pool: ${change}`);
+    if (change === 'resize') this.#pool.resize(random.whole(2, 6), { a: 2 });
+    else if (change === 'reshare') this.#pool.resize(5, random.of([{ a: 1 }, { b: 2 }, { a: 2, b: 1 }, {}]));
+    else this.#pool.of('a')[change]();
+  }
+
+  #end(admission: Admission): void {
+    const how = this.random.of(['stop', 'drain'] as const);
+    this.seen.add(how);
+    if (how === 'stop') admission.stop();
+    else this.#drains.push(admission.drain({ timeout: 20 }));
+  }
+}
