@@ -24,6 +24,7 @@ import { eachOf, type EachOptions, type Pullable } from './each.js';
 import { handedOut, type QueueState } from './evaluator/evaluate.js';
 import type { AdmissionEvent } from './events.js';
 import type { Grant } from './grant.js';
+import { follow, type NestedPolicy } from './nested.js';
 import { assertOptions } from './options.js';
 import { statusOf, type AdmissionStatus } from './status.js';
 import { assertMaxHold, type LostGrants, type MaxHold } from './upkeep.js';
@@ -53,6 +54,13 @@ export interface AdmissionOptions {
   readonly maxHold?: MaxHold | undefined;
   /** Every warning about a grant tells the stack that asked for it. A stack costs some µs an ask: for finding, not for keeping. */
   readonly trace?: boolean | undefined;
+  /**
+   * What becomes of an ask whose own job, one of `admit`, `defer`, `each` or `run`, holds what it asks for, and which could
+   * so wait for itself: it is warned of, refused with a `NestedAskError`, or runs on its job's permits and asks for the rest
+   * only (`lend`). Jobs are told by their asynchronous context, which makes every promise of the program dearer; `off`, the
+   * default, follows nobody, and neither does a browser. `grant.defer` lends without any of it.
+   */
+  readonly nested?: NestedPolicy | undefined;
   /** Where warnings are written; `console` unless given. */
   readonly log?: Pick<Log, 'warn'> | undefined;
   /** Runs `check` every so often while somebody waits or holds something, and warns of what is new: `{ every: 10_000 }`. */
@@ -103,10 +111,14 @@ export class Admission {
       throw new RangeError(`overflow must be 'reject' or 'drop-oldest', not ${overflow as string}`);
     }
     this.name = options.name ?? 'admission';
-    const { lostGrants = 'recover', maxHold, trace = false, log = console, watchdog } = options;
+    const { lostGrants = 'recover', maxHold, trace = false, log = console, watchdog, nested = 'off' } = options;
     if (!['recover', 'report', 'off'].includes(lostGrants)) {
       throw new RangeError(`lostGrants must be 'recover', 'report' or 'off', not ${lostGrants as string}`);
     }
+    if (!['off', 'warn', 'refuse', 'lend'].includes(nested)) {
+      throw new RangeError(`nested must be 'off', 'warn', 'refuse' or 'lend', not ${nested as string}`);
+    }
+    if (nested !== 'off') follow();
     assertMaxHold(maxHold);
     assertWatchdog(watchdog);
     const desk = new Desk({
@@ -121,6 +133,7 @@ export class Admission {
       trace,
       log,
       watchdog,
+      nested,
     });
     this.#desk = desk;
     this.admit = admitFrom(desk);

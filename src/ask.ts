@@ -7,6 +7,8 @@ import type { AdmissionError } from './errors.js';
 import { Asking } from './evaluator/asking.js';
 import type { Listing } from './evaluator/ledger.js';
 import { Grant } from './grant.js';
+import { Kin, Nest } from './nest.js';
+import { inside } from './nested.js';
 import type { Delivery } from './outbox.js';
 import { pausedIn } from './suspended.js';
 import type { MaxHold } from './upkeep.js';
@@ -42,6 +44,8 @@ export abstract class Ask extends Asking implements Delivery {
   trace: string | null = null;
   /** What its work has begun and not ended: until then it gives nothing back. */
   unfinished = 0;
+  /** The jobs around it and inside it, where there are any. */
+  kin: Kin | null = null;
 
   /** @throws TypeError on what is no demand. */
   constructor(
@@ -81,9 +85,18 @@ export abstract class Ask extends Asking implements Delivery {
         return;
       }
       this.stage = 'delivered';
-      this.granted(new Grant(this));
+      const grant = new Grant(this);
+      if (this.desk.nested === 'off') this.granted(grant);
+      else inside(nestOf(this, grant), () => { this.granted(grant); });
     }
   }
+}
+
+/** The job of the grant, for those that run inside it. */
+export function nestOf(ask: Ask, grant: Grant): Nest {
+  ask.kin ??= new Kin(ask.demand, null);
+  ask.kin.nest ??= new Nest(grant, ask);
+  return ask.kin.nest;
 }
 
 function handOver(this: Ask): void {

@@ -103,9 +103,9 @@ const SLACK = 1e-9;
 
 const close = (one: number, other: number): boolean => Math.abs(one - other) <= SLACK * Math.max(1, Math.abs(other));
 
-function balances({ counts, state, held }: Desk): Violation[] {
+function balances({ counts, state, held, borrowers }: Desk): Violation[] {
   const { accepted, granted, refused, withdrawn, settled } = counts;
-  const waiting = state.line.size;
+  const waiting = state.line.size + borrowers.size;
   const asks = granted + refused + withdrawn + waiting;
   const grants = settled + held.size;
   const told = (parts: Readonly<Record<string, number>>): string =>

@@ -50,6 +50,11 @@ export class RefusedError extends AdmissionError {
   }
 }
 
+/** The job that asks holds the same account already, and could wait for itself: the admission's `nested` is `refuse`. */
+export class NestedAskError extends RefusedError {
+  override name = 'NestedAskError';
+}
+
 /** The ask was cancelled through its `AbortSignal`; `cause` is the signal's reason, `name` is `AbortError`. */
 export class CancelledError extends AdmissionError {
   override name = 'AbortError';

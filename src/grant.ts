@@ -1,7 +1,9 @@
 /** A grant: what was taken for one job, held until it is settled, once. */
+import type { Observable, ObservableInput, ObservedValueOf } from 'rxjs';
 import type { Account, AnyAccount } from './accounts/account.js';
 import { amountOf } from './accounts/amounts.js';
 import { nonNegative } from './accounts/validation.js';
+import type { AdmitOptions } from './admit.js';
 import type { Ask } from './ask.js';
 import type { Demand } from './demand.js';
 import type { Asking } from './evaluator/asking.js';
@@ -117,6 +119,27 @@ export class Grant {
     nonNegative(`${account.name}: the amount really used`, actual);
     if (this.settled && (this.#verb === 'rollback' || account.replenishment === 'release')) return;
     this.#ask.desk.charge(this.#ask, account, actual);
+  }
+
+  /**
+   * One cold call that is part of this job: it runs on this grant's permits where it asks for the same accounts, and asks the
+   * line for the rest only, so that a job never waits for itself. This grant gives nothing back before the call has ended.
+   *
+   * Of calls side by side, one at a time has a permit that is lent. What time brings back, such as tokens, is never lent.
+   *
+   * @example
+   * ```ts
+   * admission.defer(demand(db), (grant) => page(query).pipe(
+   *   mergeMap((row) => grant.defer(demand(db, [gpt, 900]), () => summarize(row))),
+   * ));
+   * ```
+   */
+  defer<O extends ObservableInput<unknown>, R extends ObservableInput<unknown> = ObservableInput<never>>(
+    demand: Demand | (() => Demand),
+    factory: (grant: Grant) => O,
+    options?: AdmitOptions<undefined, R>,
+  ): Observable<ObservedValueOf<O> | ObservedValueOf<R>> {
+    return this.#ask.desk.deferInside(this.#ask, this, demand, factory, options);
   }
 
   /** Gives back what work holds; what time replenishes stays spent. */

@@ -3,10 +3,11 @@
 export { Admission, createAdmission, type AdmissionOptions, type TryOptions } from './admission.js';
 export type { Admit, AdmitOptions, Call, DemandOf, Ending } from './admit.js';
 export type { AskOptions } from './ask.js';
+export type { NestedPolicy } from './nested.js';
 export type { LostGrants, MaxHold } from './upkeep.js';
 export type { AskCounts, Rule, Violation } from './check.js';
 export type { WatchdogOptions } from './watchdog.js';
-export type { AdmissionWarning, LongHoldWarning, LostGrantWarning, UnsoundWarning } from './warnings.js';
+export type { AdmissionWarning, LongHoldWarning, LostGrantWarning, NestedAskWarning, UnsoundWarning } from './warnings.js';
 export type { RunOptions } from './work.js';
 export type { EachOptions, Pullable } from './each.js';
 export { Demand, demand, type DemandEntry } from './demand.js';
@@ -21,6 +22,7 @@ export type { DrainOptions, DrainReport } from './drain.js';
 export {
   AdmissionError,
   CancelledError,
+  NestedAskError,
   QueueFullError,
   RefusedError,
   StoppedError,

@@ -8,6 +8,7 @@ import { CancelledError, StoppedError, type AdmissionError } from './errors.js';
 import type { Outcome } from './evaluator/settle.js';
 import type { Grant } from './grant.js';
 import { toObservable } from './inner.js';
+import { inside } from './nested.js';
 import type { Run } from './run.js';
 
 /**
@@ -62,7 +63,10 @@ export class Item<T> extends Ask {
   }
 
   next(value: unknown): void {
-    this.run.consumer.next(value);
+    const { consumer, desk } = this.run;
+    if (desk.nested === 'off') consumer.next(value);
+    // Whoever gets the value is no part of the job that made it.
+    else inside(this.kin?.parent ?? null, () => { consumer.next(value); });
   }
 
   error(error: unknown): void {
@@ -122,7 +126,9 @@ export class Item<T> extends Ask {
     this.#work = 'running';
     if (subscriber.closed) this.#end();
     else subscriber.add(this);
-    run.roomMade?.();
+    if (run.roomMade === null) return;
+    if (run.desk.nested === 'off') run.roomMade();
+    else inside(this.kin?.parent ?? null, run.roomMade);
   }
 
   #project(): ObservableInput<unknown> {

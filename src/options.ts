@@ -27,6 +27,7 @@ const ADMISSION: Known<AdmissionOptions> = {
   trace: true,
   log: true,
   watchdog: true,
+  nested: true,
 };
 
 const KNOWN = {

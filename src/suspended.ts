@@ -24,9 +24,12 @@ export class Suspended {
   add(ask: Ask, paused: AnyAccount): void {
     // That of the ask: whoever resumes starts it.
     ask.context = currentContext();
-    const wait = paused.capacityChanges.subscribe(() => {
-      if (paused.paused === true || !this.delete(ask)) return;
-      this.#resumed(ask);
+    const wait = paused.capacityChanges.subscribe({
+      next: () => {
+        if (paused.paused !== true && this.delete(ask)) this.#resumed(ask);
+      },
+      // An account whose stream broke tells no more: it stays paused for whoever waits for it to go on.
+      error: () => undefined,
     });
     this.#waits.set(ask, wait);
   }

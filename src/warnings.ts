@@ -40,7 +40,18 @@ export interface UnsoundWarning extends Told {
   readonly violations: readonly Violation[];
 }
 
-export type AdmissionWarning = LostGrantWarning | LongHoldWarning | UnsoundWarning;
+/** A job asked for what it holds itself, and may wait for itself. */
+export interface NestedAskWarning extends Told {
+  readonly type: 'NESTED_ASK';
+  readonly job: unknown;
+  /** The job around it. */
+  readonly parent: unknown;
+  readonly demand: Demand;
+  /** Names of the accounts that both name. */
+  readonly accounts: readonly string[];
+}
+
+export type AdmissionWarning = LostGrantWarning | LongHoldWarning | NestedAskWarning | UnsoundWarning;
 
 /** `diagnostics_channel` of every warning of every admission: `{ admission, warning }`. */
 const warned = channel('rx-admission:warning');

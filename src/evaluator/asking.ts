@@ -34,7 +34,8 @@ export class Asking {
   #cut: Cut | null = null;
 
   constructor(
-    readonly demand: Demand,
+    /** What is asked of the line; less than was asked for where the rest is borrowed. */
+    public demand: Demand,
     readonly askedAt: number,
     /** The user's label or snapshot, taken at asking. */
     readonly job: unknown,

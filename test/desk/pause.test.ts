@@ -1,6 +1,6 @@
 /** A pause is strict: nothing starts after it returns, not even what had been decided in the same turn. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { CountingGate, createAdmission, demand, type Grant } from 'rx-admission';
+import { demand, type Grant } from 'rx-admission';
 import { NEVER, Subject, from, of } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { Job } from '../admit/job.js';

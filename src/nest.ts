@@ -1,0 +1,139 @@
+/** Asks inside asks: what a grant lends to those that run inside it, so that nobody waits for what its own job holds. */
+import type { AnyAccount } from './accounts/account.js';
+import { amountOf } from './accounts/amounts.js';
+import type { Ask } from './ask.js';
+import { Demand, type DemandEntry } from './demand.js';
+import type { Grant } from './grant.js';
+
+/** Those of one tree of jobs who wait for what a sibling has borrowed. */
+class Family {
+  readonly waiting = new Set<Ask>();
+}
+
+/** One amount that runs on somebody else's permits. */
+interface Loan {
+  readonly lender: Nest;
+  readonly account: AnyAccount;
+  readonly amount: number;
+}
+
+/** What an ask can have from the jobs that it is part of, and what is left to ask the line for. */
+export interface Plan {
+  readonly loans: readonly Loan[];
+  readonly rest: Demand;
+}
+
+/** A grant as those see it that run inside it. Invariant: of each account no more is lent than is held or borrowed. */
+export class Nest {
+  #parent: Nest | null;
+  readonly #lent = new Map<AnyAccount, number>();
+
+  constructor(
+    readonly grant: Grant,
+    readonly ask: Ask,
+  ) {
+    this.#parent = ask.kin?.parent ?? null;
+  }
+
+  get isOver(): boolean {
+    return this.ask.stage === 'over';
+  }
+
+  /** The nearest one around it that still holds something; the others are forgotten, lest a long chain be kept. */
+  get parent(): Nest | null {
+    this.#parent = living(this.#parent);
+    return this.#parent;
+  }
+
+  /** What it took and what it borrowed, of what comes back at the end of work. */
+  holds(account: AnyAccount): number {
+    const own = this.ask.demand.entries.find((entry) => entry.account === account && lends(entry));
+    const borrowed = this.ask.kin?.loans.find((loan) => loan.account === account);
+    return (own === undefined ? 0 : amountOf(own.amounts)) + (borrowed?.amount ?? 0);
+  }
+
+  free(account: AnyAccount): number {
+    return this.holds(account) - (this.#lent.get(account) ?? 0);
+  }
+
+  move(account: AnyAccount, amount: number): void {
+    this.#lent.set(account, (this.#lent.get(account) ?? 0) + amount);
+  }
+}
+
+export function living(nest: Nest | null): Nest | null {
+  let alive = nest;
+  while (alive?.isOver === true) alive = alive.parent;
+  return alive;
+}
+
+/** Only what work gives back can be waited for in vain, and only numbers can be shared out. */
+const lends = ({ account, key, amounts }: DemandEntry): boolean =>
+  account.replenishment === 'release' && key === account && amounts.every((amount) => typeof amount === 'number');
+
+/** An ask inside others, what it borrowed, and what is to be done when it is over. */
+export class Kin {
+  readonly family: Family;
+  loans: readonly Loan[] = [];
+  nest: Nest | null = null;
+  readonly #ends: (() => void)[] = [];
+
+  constructor(
+    /** Everything it asked for. */
+    readonly whole: Demand,
+    public parent: Nest | null,
+  ) {
+    this.family = parent?.ask.kin?.family ?? new Family();
+  }
+
+  plan(): Plan {
+    this.parent = living(this.parent);
+    const loans: Loan[] = [];
+    let rest = Demand.empty;
+    for (const entry of this.whole.entries) {
+      const { account, amounts } = entry;
+      const wanted = amountOf(amounts);
+      const lender = lends(entry) ? this.#lenderOf(account) : null;
+      const lent = lender === null ? 0 : Math.min(wanted, lender.holds(account));
+      if (lender !== null) loans.push({ lender, account, amount: lent });
+      if (lent === 0) rest = rest.add(account, ...(amounts as never[]));
+      else if (lent < wanted) rest = rest.add(account, wanted - lent);
+    }
+    return { loans, rest };
+  }
+
+  /** Takes all of the loans, or waits for whoever of the family has them; what is borrowed keeps its lenders from ending. */
+  borrow(ask: Ask, { loans }: Plan): boolean {
+    const { waiting } = this.family;
+    if (loans.some(({ lender, account, amount }) => lender.free(account) < amount)) {
+      waiting.add(ask);
+      return false;
+    }
+    waiting.delete(ask);
+    this.loans = loans;
+    for (const { lender, account, amount } of loans) lender.move(account, amount);
+    for (const { grant } of new Set(loans.map(({ lender }) => lender))) {
+      grant.until({
+        then: (ended) => {
+          this.#ends.push(() => void ended?.(undefined));
+          return undefined as never;
+        },
+      });
+    }
+    return true;
+  }
+
+  /** Gives back what it borrowed, or stops waiting for it; answers how to tell the lenders that their call has ended. */
+  end(ask: Ask): (() => void)[] {
+    this.family.waiting.delete(ask);
+    for (const { lender, account, amount } of this.loans) lender.move(account, -amount);
+    this.loans = [];
+    return this.#ends.splice(0);
+  }
+
+  #lenderOf(account: AnyAccount): Nest | null {
+    let lender = this.parent;
+    while (lender !== null && lender.holds(account) === 0) lender = lender.parent;
+    return lender;
+  }
+}
