@@ -6,8 +6,8 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { generateText, streamText, wrapLanguageModel, type LanguageModel } from 'ai';
 import { CountingGate, TokenBucket, createAdmission } from 'rx-admission';
 import { aiMiddleware } from 'rx-admission/llm';
-import { compare, type Ask } from '../start/sdk-burst.js';
-import { LIMITS, openaiBooks } from '../start/watched-doors.js';
+import { compare, type Ask } from '../provider/sdk-burst.js';
+import { LIMITS, openaiBooks } from '../provider/watched-doors.js';
 
 const modelAt = (url: string) => createOpenAI({ apiKey: 'none', baseURL: `${url}/v1` }).chat('gpt-5');
 

@@ -5,8 +5,8 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { TokenBucket, createAdmission } from 'rx-admission';
 import { anthropicMiddleware } from 'rx-admission/llm';
-import { compare, type Ask } from '../start/sdk-burst.js';
-import { ANTHROPIC_LIMITS, anthropicBooks } from '../start/watched-doors.js';
+import { compare, type Ask } from '../provider/sdk-burst.js';
+import { ANTHROPIC_LIMITS, anthropicBooks } from '../provider/watched-doors.js';
 
 const apiKey = 'none';
 

@@ -5,8 +5,8 @@
 import OpenAI from 'openai';
 import { CountingGate, TokenBucket, createAdmission } from 'rx-admission';
 import { admittedFetch } from 'rx-admission/llm';
-import { compare, type Ask } from '../start/sdk-burst.js';
-import { LIMITS, openaiBooks } from '../start/watched-doors.js';
+import { compare, type Ask } from '../provider/sdk-burst.js';
+import { LIMITS, openaiBooks } from '../provider/watched-doors.js';
 
 const apiKey = 'none';
 

@@ -3,7 +3,7 @@ import { from, mergeMap, of } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { CancelledError, demand } from 'rx-admission';
 import type { Admission, AdmissionError, CountingGate, TokenBucket } from 'rx-admission';
-import { labelOf, type Call } from './calls.js';
+import { labelOf, type Call } from '../provider/calls.js';
 import type { Chat, Ended } from './chat.js';
 import type { Limiter } from './peers.js';
 

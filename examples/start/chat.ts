@@ -1,7 +1,7 @@
 /** One streaming chat call through the `openai` SDK, and what became of it. */
 import { APIUserAbortError, RateLimitError } from 'openai';
 import type OpenAI from 'openai';
-import type { Call } from './calls.js';
+import type { Call } from '../provider/calls.js';
 
 export interface Ended {
   readonly call: Call;

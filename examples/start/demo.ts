@@ -3,7 +3,7 @@ import type { Observable } from 'rxjs';
 import { CountingGate, TokenBucket, createAdmission } from 'rx-admission';
 import type { AdmissionStatus } from 'rx-admission';
 import { admitted, bare, limited } from './burst.js';
-import type { Call } from './calls.js';
+import type { Call } from '../provider/calls.js';
 import { Board, openaiChat } from './chat.js';
 import type { Ended } from './chat.js';
 import type { Opponent, Options } from './options.js';

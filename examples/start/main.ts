@@ -4,15 +4,15 @@
  */
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { makeCalls } from './calls.js';
-import type { Call } from './calls.js';
+import { makeCalls } from '../provider/calls.js';
+import type { Call } from '../provider/calls.js';
 import { runAdmitted, runOpponent } from './demo.js';
 import type { Stage } from './demo.js';
 import { HELP, UsageError, readOptions } from './options.js';
 import type { Options } from './options.js';
 import { failuresOf, jitterCovered, table, verdictOn } from './report.js';
 import type { Run } from './report.js';
-import { count, percent, seconds } from './text.js';
+import { count, percent, seconds } from '../provider/text.js';
 
 const EXIT = { kept: 0, broken: 1, usage: 2, interrupted: 130 };
 

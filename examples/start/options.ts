@@ -1,7 +1,7 @@
 /** The options of `npm start`, read strictly: a bad value is named, with what to write instead. */
 import { parseArgs } from 'node:util';
 import { peers, type Peer } from './peers.js';
-import type { Limits } from './quota.js';
+import type { Limits } from '../provider/quota.js';
 
 /** `bare`: all at once; or a limiter that many would take. */
 export type Opponent = 'bare' | Peer;

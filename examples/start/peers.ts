@@ -2,7 +2,7 @@
 import Bottleneck from 'bottleneck';
 import pLimit from 'p-limit';
 import PQueue from 'p-queue';
-import type { Limits } from './quota.js';
+import type { Limits } from '../provider/quota.js';
 
 /** Runs the work when it may. */
 export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;

@@ -1,11 +1,11 @@
 /** Where the calls go: a model server behind a fresh quota on loopback, or a real provider. */
 import OpenAI from 'openai';
-import { seeded } from './calls.js';
+import { seeded } from '../provider/calls.js';
 import type { Options } from './options.js';
-import { Quota } from './quota.js';
-import { openaiDoor } from './openai-door.js';
-import { startQuotaProxy } from './quota-proxy.js';
-import { startModelServer } from './server.js';
+import { Quota } from '../provider/quota.js';
+import { openaiDoor } from '../provider/openai-door.js';
+import { startQuotaProxy } from '../provider/quota-proxy.js';
+import { startModelServer } from '../provider/server.js';
 
 export interface Provider {
   readonly client: OpenAI;

@@ -1,7 +1,7 @@
 /** The table at the end, and whether the promise was kept. What concerns the quota comes from the quota's own log. */
 import type { Ended } from './chat.js';
-import type { Arrival, Limits, Reason } from './quota.js';
-import { count, percent, seconds } from './text.js';
+import type { Arrival, Limits, Reason } from '../provider/quota.js';
+import { count, percent, seconds } from '../provider/text.js';
 
 export interface Run {
   readonly title: string;

@@ -1,8 +1,8 @@
 /** The live view: who is in flight, who waits for what and until when. Redrawn on a terminal; else a line a second. */
 import type { AdmissionStatus } from 'rx-admission';
-import type { Call } from './calls.js';
+import type { Call } from '../provider/calls.js';
 import type { Board, InFlight } from './chat.js';
-import { bar, count, seconds } from './text.js';
+import { bar, count, seconds } from '../provider/text.js';
 
 /** What is on show. `status` is null in the bare run, where nobody waits for anything. */
 export interface Scene {

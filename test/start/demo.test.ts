@@ -4,16 +4,16 @@ import { fileURLToPath } from 'node:url';
 import { CountingGate, TokenBucket, createAdmission } from 'rx-admission';
 import { describe, expect, it } from 'vitest';
 import { admitted } from '../../examples/start/burst.js';
-import { makeCalls } from '../../examples/start/calls.js';
+import { makeCalls } from '../../examples/provider/calls.js';
 import { Board, openaiChat } from '../../examples/start/chat.js';
 import type { Ended } from '../../examples/start/chat.js';
 import { readOptions } from '../../examples/start/options.js';
 import type { Options } from '../../examples/start/options.js';
 import { openProvider } from '../../examples/start/provider.js';
-import { Quota } from '../../examples/start/quota.js';
-import { openaiDoor } from '../../examples/start/openai-door.js';
-import { startQuotaProxy } from '../../examples/start/quota-proxy.js';
-import { startModelServer } from '../../examples/start/server.js';
+import { Quota } from '../../examples/provider/quota.js';
+import { openaiDoor } from '../../examples/provider/openai-door.js';
+import { startQuotaProxy } from '../../examples/provider/quota-proxy.js';
+import { startModelServer } from '../../examples/provider/server.js';
 
 const PATIENCE = 60_000;
 

@@ -7,8 +7,8 @@
  */
 import { TokenBucket } from 'rx-admission';
 import { describe, expect, it } from 'vitest';
-import { makeCalls, seeded } from '../../examples/start/calls.js';
-import { Quota } from '../../examples/start/quota.js';
+import { makeCalls, seeded } from '../../examples/provider/calls.js';
+import { Quota } from '../../examples/provider/quota.js';
 import { jitterCovered } from '../../examples/start/report.js';
 
 const limits = { tokensPerMinute: 600_000, requestsPerMinute: 6_000, concurrency: Infinity };

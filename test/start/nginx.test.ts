@@ -6,11 +6,11 @@ import type { Observable } from 'rxjs';
 import { CountingGate, TokenBucket, createAdmission } from 'rx-admission';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { admitted, bare } from '../../examples/start/burst.js';
-import { makeCalls } from '../../examples/start/calls.js';
+import { makeCalls } from '../../examples/provider/calls.js';
 import { Board, openaiChat } from '../../examples/start/chat.js';
 import type { Chat, Ended } from '../../examples/start/chat.js';
-import { startModelServer } from '../../examples/start/server.js';
-import type { ModelServer } from '../../examples/start/server.js';
+import { startModelServer } from '../../examples/provider/server.js';
+import type { ModelServer } from '../../examples/provider/server.js';
 import { hasNginx, startNginx } from './nginx.js';
 
 const CONCURRENCY = 8;

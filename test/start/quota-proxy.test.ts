@@ -1,12 +1,12 @@
 /** The quota proxy over real HTTP, in front of the model server, asked through the real SDK. */
 import OpenAI, { RateLimitError } from 'openai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Quota } from '../../examples/start/quota.js';
-import { openaiDoor } from '../../examples/start/openai-door.js';
-import { startQuotaProxy } from '../../examples/start/quota-proxy.js';
-import type { QuotaProxy } from '../../examples/start/quota-proxy.js';
-import { startModelServer } from '../../examples/start/server.js';
-import type { ModelServer } from '../../examples/start/server.js';
+import { Quota } from '../../examples/provider/quota.js';
+import { openaiDoor } from '../../examples/provider/openai-door.js';
+import { startQuotaProxy } from '../../examples/provider/quota-proxy.js';
+import type { QuotaProxy } from '../../examples/provider/quota-proxy.js';
+import { startModelServer } from '../../examples/provider/server.js';
+import type { ModelServer } from '../../examples/provider/server.js';
 
 let model: ModelServer;
 let proxy: QuotaProxy;

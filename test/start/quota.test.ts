@@ -1,6 +1,6 @@
 /** The provider's quota of the demonstration, at instants of the test's own. */
 import { describe, expect, it } from 'vitest';
-import { Bucket, Quota, goDuration, reservationOf } from '../../examples/start/quota.js';
+import { Bucket, Quota, goDuration, reservationOf } from '../../examples/provider/quota.js';
 
 const limits = { requestsPerMinute: 60, tokensPerMinute: 6_000, concurrency: 2 };
 

@@ -1,7 +1,7 @@
 /** The figures, the verdict and the table of the demonstration, from runs written by hand. */
 import { describe, expect, it } from 'vitest';
 import type { Ended } from '../../examples/start/chat.js';
-import type { Arrival } from '../../examples/start/quota.js';
+import type { Arrival } from '../../examples/provider/quota.js';
 import { failuresOf, figuresOf, quantile, table, verdictOn } from '../../examples/start/report.js';
 import type { Run } from '../../examples/start/report.js';
 

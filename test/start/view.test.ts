@@ -2,7 +2,7 @@
 import { CountingGate, TokenBucket, createAdmission, demand } from 'rx-admission';
 import { NEVER, VirtualTimeScheduler, from } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { labelOf } from '../../examples/start/calls.js';
+import { labelOf } from '../../examples/provider/calls.js';
 import { Board } from '../../examples/start/chat.js';
 import { frame, showLive, summary } from '../../examples/start/view.js';
 import type { Scene } from '../../examples/start/view.js';
