@@ -91,6 +91,8 @@ export class AdaptiveGate extends CountingGate {
     switch (this.#measure) {
       case 'end': {
         const grantedAt = this.#grantedAt(receipt);
+        // It ran on a permit that somebody else took, and ends with its own latency.
+        if (receipt !== undefined && grantedAt === null) return;
         this.#hear({ kind: 'latency', latency: grantedAt === null ? null : at - grantedAt, grantedAt, inFlight: this.inUse(), at });
         return;
       }

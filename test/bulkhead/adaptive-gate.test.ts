@@ -272,6 +272,7 @@ describe('an adaptive gate under random use', () => {
         await Promise.resolve();
         const weights = [...held].map(({ demand: { entries } }) => Number(entries[0]!.amounts[0]));
         expect(gate.inUse()).toBe(weights.reduce((sum, weight) => sum + weight, 0));
+        expect(admission.check()).toEqual([]);
         expect(gate.capacity).toBeGreaterThanOrEqual(WEIGHTS);
         expect(gate.capacity).toBeLessThanOrEqual(20);
       }
@@ -367,8 +368,14 @@ describe('an adaptive gate whose signal fails', () => {
   it('goes static when successes have no latency at all', () => {
     const { gate } = scene();
     gate.onSuccess();
-    gate.onSuccess(10, undefined, {});
+    gate.onSuccess(10);
     expect(gate.status().failure).toBe('nobody measured a latency, 2 times in a row');
+  });
+
+  it('hears nothing of a success that took no permit', () => {
+    const { gate, limit } = scene();
+    for (const at of [1, 2, 3]) gate.onSuccess(at, undefined, {});
+    expect([gate.status().mode, limit.heard]).toEqual(['adaptive', []]);
   });
 
   it('goes static when nobody marks: after more successes than could be out at once', () => {
