@@ -250,6 +250,13 @@ describe('resizing', () => {
     expect(scene.pool.of('c').status().share).toBe(1);
   });
 
+  it('counts what a key holds already against the share that it gets', () => {
+    const scene = new Scene(partitioned({ name: 'calls', capacity: 6, borrow: 'none' }));
+    scene.asks('b', 4);
+    scene.pool.resize(6, { b: 3 });
+    expect(states(scene.ask('b'), scene.ask('a'), scene.ask('a'), scene.ask('a'))).toEqual(['waiting', 'granted', 'granted', 'waiting']);
+  });
+
   it('lets those borrow who could not while a share was kept', () => {
     const scene = new Scene(partitioned({ name: 'calls', capacity: 6, shares: { a: 1, b: 4 }, reserve: 4 }));
     scene.asks('a', 10);

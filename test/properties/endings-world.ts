@@ -29,13 +29,16 @@ export function isFault(error: unknown): boolean {
 /** Each take with the receipt it came with: a give must be of one that is out, of just what was taken, and once. */
 class Books {
   readonly wrong: string[] = [];
+  /** All that was ever given back. */
+  given = 0;
   readonly #out = new Map<object, number>();
 
   constructor(readonly account: Account, fails: () => boolean) {
-    const { tryTake, give } = account;
+    const tryTake = account.tryTake.bind(account);
+    const give = account.give.bind(account);
     account.tryTake = (mine, reserved, at, receipt = this) => {
       if (fails()) throw new Fault(`${account.name}: tryTake`);
-      if (!tryTake.call(account, mine, reserved, at, receipt)) return false;
+      if (!tryTake(mine, reserved, at, receipt)) return false;
       if (this.#out.has(receipt)) this.wrong.push(`${account.name}: taken twice on one receipt`);
       this.#out.set(receipt, sum(mine));
       return true;
@@ -45,7 +48,8 @@ class Books {
         this.wrong.push(`${account.name}: ${sum(amounts)} given back of ${String(this.#out.get(receipt))} that were taken`);
       }
       this.#out.delete(receipt);
-      give.call(account, amounts, at, receipt);
+      this.given += sum(amounts);
+      give(amounts, at, receipt);
       if (fails()) throw new Fault(`${account.name}: give`);
     };
   }
@@ -65,6 +69,8 @@ interface Job {
   subscription: Subscription | null;
   grant: Grant | null;
   granted: number;
+  /** Somebody settled it by hand, or tried to. */
+  settling: boolean;
   ended: number;
   by: 'stream' | 'hand';
 }
@@ -82,6 +88,7 @@ export class EndingsWorld {
   readonly #jobs: Job[] = [];
   readonly #drains: Promise<unknown>[] = [];
   #faulty = true;
+  #depth = 0;
 
   constructor(private readonly random: Random) {
     const scheduler = this.clock;
@@ -94,11 +101,11 @@ export class EndingsWorld {
     this.#books = [...this.#gates, this.#pool.of('a'), this.#pool.of('b'), this.#bucket].map((account) => new Books(account, fails));
     const [one] = this.#gates as [CountingGate];
     // Whoever answers `fits` by itself is asked one by one, and may fail there too.
-    const { fits } = one;
+    const fits = one.fits.bind(one);
     if (random.chance(0.3)) {
       one.fits = (...asked) => {
         if (fails()) throw new Fault('gate 0: fits');
-        return fits.apply(one, asked);
+        return fits(...asked);
       };
     }
     const lostGrants = 'off';
@@ -120,31 +127,23 @@ export class EndingsWorld {
     const gate = random.of(this.#gates);
     this.#guarded(() => {
       const act = random.weighted({ ask: 12, tryAcquire: 3, settle: 5, inner: 6, leave: 4, until: 2, charge: 2, account: 5, pool: 3, time: 5, admission: 0.15 });
-      switch (act) {
-        case 'ask':
-          return this.#ask();
-        case 'tryAcquire':
-          return this.#tryAcquire();
-        case 'settle':
-          return this.#settle(job);
-        case 'inner':
-          return this.#inner(job);
-        case 'leave':
-          return this.#leave(job);
-        case 'until':
-          return this.#until(job);
-        case 'charge':
+      const acts = {
+        ask: () => { this.#ask(); },
+        tryAcquire: () => { this.#tryAcquire(); },
+        settle: () => { this.#settle(job); },
+        inner: () => { this.#inner(job); },
+        leave: () => { this.#leave(job); },
+        until: () => { this.#until(job); },
+        charge: () => {
           this.seen.add('charge');
-          return job?.grant?.charge(random.of([this.#bucket, gate]), random.whole(0, 30));
-        case 'account':
-          return this.#change(gate);
-        case 'pool':
-          return this.#changePool();
-        case 'time':
-          return this.clock.advanceTo(this.clock.now() + random.whole(0, 30));
-        case 'admission':
-          return this.#end(random.of(this.#admissions));
-      }
+          job?.grant?.charge(random.of([this.#bucket, gate]), random.whole(0, 30));
+        },
+        account: () => { this.#change(gate); },
+        pool: () => { this.#changePool(); },
+        time: () => { this.clock.advanceTo(this.clock.now() + random.whole(0, 30)); },
+        admission: () => { this.#end(random.of(this.#admissions)); },
+      };
+      acts[act]();
     });
   }
 
@@ -209,7 +208,7 @@ export class EndingsWorld {
   }
 
   #job(by: Job['by']): Job {
-    const job: Job = { controller: new AbortController(), inner: new Subject(), until: [], subscription: null, grant: null, granted: 0, ended: 0, by };
+    const job: Job = { controller: new AbortController(), inner: new Subject(), until: [], subscription: null, grant: null, granted: 0, ended: 0, settling: false, by };
     this.#jobs.push(job);
     return job;
   }
@@ -229,6 +228,7 @@ export class EndingsWorld {
       job.grant = grant;
       job.granted += 1;
       seen.add(`granted: ${kind}`);
+      this.#meddle();
       if (kind === 'throws') throw new Fault('project');
       if (kind === 'empty') return random.chance(0.5) ? EMPTY : of(1, 2);
       if (kind === 'by hand') return NEVER;
@@ -237,16 +237,17 @@ export class EndingsWorld {
     const ended = (how: string): void => {
       job.ended += 1;
       seen.add(how);
+      this.#meddle();
     };
     const admission = random.of(this.#admissions);
     const calls = random.chance(0.5) ? admission.defer(this.#demand(), work, options) : of(undefined).pipe(admission.admit(() => this.#demand(), work, options));
     job.subscription = calls.subscribe({
       next: () => {
         // A consumer may do anything from inside a value.
-        if (random.chance(0.1)) this.#guarded(() => job.grant?.[random.of(['release', 'rollback'] as const)]());
+        this.#meddle();
       },
-      error: (error: Error & { reason?: string }) => {
-        ended(`error: ${error.reason ?? error.constructor.name}`);
+      error: (error: unknown) => {
+        ended(`error: ${error instanceof AdmissionError ? error.reason : (error as Error).constructor.name}`);
       },
       complete: () => {
         ended('complete');
@@ -265,11 +266,35 @@ export class EndingsWorld {
     if (job === undefined || job.grant === null) return;
     const verb = this.random.of(['release', 'rollback', 'dispose'] as const);
     this.seen.add(verb);
-    if (verb === 'dispose') job.grant[Symbol.dispose]();
-    else job.grant[verb]();
+    const before = this.#books.map(({ given }) => given);
+    const wasSettled = job.grant.settled || job.settling;
+    job.settling = true;
+    try {
+      if (verb === 'dispose') job.grant[Symbol.dispose]();
+      else job.grant[verb]();
+    } finally {
+      if (!wasSettled && job.grant.settled) this.#assertGivenBack(job.grant.demand, verb, before);
+    }
     // Once is all: none of these gives anything back again.
     job.grant.release();
     job.grant.rollback();
+  }
+
+  /** A release gives back what work holds, a rollback what time replenishes as well. */
+  #assertGivenBack(whole: Demand, verb: string, before: readonly number[]): void {
+    this.#books.forEach(({ account, given }, index) => {
+      const owed = whole.entries.filter((entry) => entry.account === account).flatMap(({ amounts }) => amounts as number[]);
+      if (account.replenishment === 'time' && verb !== 'rollback') return;
+      if (given - (before[index] ?? 0) < sum(owed)) throw new Error(`${verb} gave ${account.name} less than it took`);
+    });
+  }
+
+  /** Something else happens in the midst of it, wherever user code runs. */
+  #meddle(): void {
+    if (this.#depth > 2 || !this.random.chance(0.15)) return;
+    this.#depth += 1;
+    this.step();
+    this.#depth -= 1;
   }
 
   #inner(job: Job | undefined): void {
