@@ -119,7 +119,9 @@ export class Group {
    * the accounts it is short of.
    */
   earliest(bounds: readonly Bound[]): number {
-    return this.#root === null ? Infinity : this.#earliest(this.#root, this.#height, bounds, NOBODY_GOES).instant;
+    // Where only an event helps whoever asks least, it is so for everyone.
+    if (this.#root === null || latest(this.#root.least, bounds) === Infinity) return Infinity;
+    return this.#earliest(this.#root, this.#height, bounds, NOBODY_GOES).instant;
   }
 
   toArray(): Waiter[] {
