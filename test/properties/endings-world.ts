@@ -240,7 +240,7 @@ export class EndingsWorld {
       this.#meddle();
     };
     const admission = random.of(this.#admissions);
-    const calls = random.chance(0.5) ? admission.defer(this.#demand(), work, options) : of(undefined).pipe(admission.admit(() => this.#demand(), work, options));
+    const calls = random.chance(0.5) ? admission.defer(this.#demand(), work, options) : of(undefined).pipe(admission.admit(() => this.#demand(), (_, grant) => work(grant), options));
     job.subscription = calls.subscribe({
       next: () => {
         // A consumer may do anything from inside a value.
