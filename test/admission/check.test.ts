@@ -2,7 +2,10 @@
 import { AbstractAccount, CountingGate, RefusedError, TokenBucket, amountOf, createAdmission, demand, type AdmissionWarning, type Violation } from 'rx-admission';
 import { of } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
+import { CountingScheduler } from '../admit/counting-scheduler.js';
 import { Job } from '../admit/job.js';
+import { violationsOf } from '../../src/check.js';
+import { Desk } from '../../src/desk.js';
 import { scene } from './scene.js';
 
 const counts = (accepted: number, granted: number, refused: number, withdrawn: number, settled: number) => ({
@@ -281,5 +284,31 @@ describe('the watchdog', () => {
 
   it.each([true, null, 5])('is refused where it is no object: %s', (options) => {
     expect(() => createAdmission({ watchdog: options as never })).toThrow(/watchdog takes \{ every, report \}/);
+  });
+});
+
+describe('the counts', () => {
+  it('that do not add up are found: a defect of ours, planted here', () => {
+    const clock = new CountingScheduler();
+    const desk = new Desk({
+      admission: { name: 'planted' },
+      scheduler: clock,
+      memory: null,
+      http: undefined,
+      maxWaiters: Infinity,
+      overflow: 'reject',
+      lostGrants: 'off',
+      maxHold: undefined,
+      trace: false,
+      log: { warn: () => undefined },
+      watchdog: undefined,
+      nested: 'off',
+    });
+    expect(violationsOf(desk)).toEqual([]);
+    desk.counts.granted += 1;
+    expect(violationsOf(desk)).toEqual([
+      { rule: 'ASKS', accounts: [], expected: 0, found: 1, message: '0 asks were accepted, and 1 granted, 0 refused, 0 withdrawn, 0 waiting' },
+      { rule: 'GRANTS', accounts: [], expected: 1, found: 0, message: '1 were granted, and 0 settled, 0 held' },
+    ]);
   });
 });

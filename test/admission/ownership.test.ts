@@ -1,8 +1,11 @@
 /** Who owns a grant: one that was dropped is found, one that is held too long is reported, and none is given back twice. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { setImmediate as turn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { CountingGate, createAdmission, demand, type AdmissionOptions, type AdmissionWarning, type Grant } from 'rx-admission';
 import { NEVER, of, throwError } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Job } from '../admit/job.js';
 import { Children } from '../platform/child.js';
 import { scene as sceneOf, type Scene } from './scene.js';
@@ -53,6 +56,23 @@ describe('a grant that was dropped unsettled', { timeout: 60_000 }, () => {
 
   it('is not looked for with `off`', async () => {
     expect(await run('off')).toEqual([full, { ...full, aborted: false }, { inUse: 3, warnings: 0 }]);
+  });
+
+  it.each(['recover', 'report'] as const)('in this very process, with `%s`', async (lostGrants) => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const { admission, slot, warnings } = scene(4, { lostGrants });
+    for (const job of ['a', 'b']) await admission.acquire(demand(slot), { job });
+    const kept = await admission.acquire(demand(slot));
+    await admission.acquire(demand(slot)).then((grant) => {
+      grant.release();
+    });
+    for (let turns = 0; turns < 500 && warnings.length < 2; turns += 1) {
+      collect();
+      await turn();
+    }
+    expect(warnings.map(({ type }) => type)).toEqual(['LOST_GRANT', 'LOST_GRANT']);
+    expect([slot.inUse(), kept.settled, admission.check()]).toEqual([lostGrants === 'recover' ? 1 : 3, false, []]);
   });
 
   it('takes no other word', () => {

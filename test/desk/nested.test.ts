@@ -159,6 +159,17 @@ describe('grant.defer', () => {
     }
   });
 
+  it('that waits for a sibling is refused by a drain, and counted there', async () => {
+    const made = scene(1);
+    const parent = await held(made);
+    const children = [1, 2, 3].map(() => child(parent, demand(made.slot)));
+    const drain = made.admission.drain();
+    expect(children.map(({ state }) => state)).toEqual(['running', 'refused', 'refused']);
+    children[0]?.end();
+    parent.release();
+    expect(await drain).toMatchObject({ drained: true, refused: 2 });
+  });
+
   it('lends across admissions, and through several accounts at once', async () => {
     const made = scene(2);
     const other = createAdmission({ scheduler: made.clock });
