@@ -18,7 +18,7 @@ import { CountingScheduler } from '../admit/counting-scheduler.js';
 import type { Random } from '../oracle/random.js';
 
 /** What an account throws when its turn to fail comes: it has done its work, and says that something else went wrong. */
-export class Fault extends Error {}
+class Fault extends Error {}
 
 /** A fault, or several as one: of accounts that failed together, or of subscriptions that ended together. */
 export function isFault(error: unknown): boolean {
@@ -165,6 +165,8 @@ export class EndingsWorld {
   /** Everything ends: then nothing is out, waits, is armed or listens. */
   async finish(): Promise<void> {
     this.#faulty = false;
+    // Nobody meddles any more: what is begun from here on would not be ended.
+    this.#depth = Infinity;
     for (const gate of this.#gates) gate.resume();
     this.#pool.of('a').resume();
     for (const { subscription, grant, until } of this.#jobs) {
