@@ -7,7 +7,7 @@ import { generateText, streamText, wrapLanguageModel, type LanguageModel } from 
 import { CountingGate, TokenBucket, createAdmission } from 'rx-admission';
 import { aiMiddleware } from 'rx-admission/llm';
 import { compare, type Ask } from '../provider/sdk-burst.js';
-import { LIMITS, openaiBooks } from '../provider/watched-doors.js';
+import { LIMITS, watchedOpenai } from '../provider/watched-doors.js';
 
 const modelAt = (url: string) => createOpenAI({ apiKey: 'none', baseURL: `${url}/v1` }).chat('gpt-5');
 
@@ -26,7 +26,7 @@ const asked =
 
 await compare({
   name: 'ai',
-  openDoor: openaiBooks,
+  openDoor: watchedOpenai,
   plain: (url) => asked(modelAt(url)),
   admitted: (url) => {
     const gpt = new TokenBucket({ name: 'gpt-5', ...LIMITS, headroom: 0.04 });

@@ -6,7 +6,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { TokenBucket, createAdmission } from 'rx-admission';
 import { anthropicMiddleware } from 'rx-admission/llm';
 import { compare, type Ask } from '../provider/sdk-burst.js';
-import { ANTHROPIC_LIMITS, anthropicBooks } from '../provider/watched-doors.js';
+import { ANTHROPIC_LIMITS, watchedAnthropic } from '../provider/watched-doors.js';
 
 const apiKey = 'none';
 
@@ -18,7 +18,7 @@ const asked =
 
 await compare({
   name: 'anthropic',
-  openDoor: anthropicBooks,
+  openDoor: watchedAnthropic,
   plain: (url) => asked(new Anthropic({ apiKey, baseURL: url })),
   admitted: (url) => {
     const { inputTokensPerMinute, outputTokensPerMinute, requestsPerMinute } = ANTHROPIC_LIMITS;

@@ -6,7 +6,7 @@ import OpenAI from 'openai';
 import { CountingGate, TokenBucket, createAdmission } from 'rx-admission';
 import { admittedFetch } from 'rx-admission/llm';
 import { compare, type Ask } from '../provider/sdk-burst.js';
-import { LIMITS, openaiBooks } from '../provider/watched-doors.js';
+import { LIMITS, watchedOpenai } from '../provider/watched-doors.js';
 
 const apiKey = 'none';
 
@@ -19,7 +19,7 @@ const asked =
 
 await compare({
   name: 'openai',
-  openDoor: openaiBooks,
+  openDoor: watchedOpenai,
   plain: (url) => asked(new OpenAI({ apiKey, baseURL: `${url}/v1` })),
   admitted: (url) => {
     const gpt = new TokenBucket({ name: 'gpt-5', ...LIMITS, headroom: 0.04 });

@@ -29,13 +29,13 @@ const NOTE = 'A job asks for everything it needs, and until all of it is free it
 const ANSWER_LIMITS = [1024, 2048, 3072, 4096, 6144];
 
 /** Short questions and long notes (up to some 2,000 tokens), with room for short and long answers. */
-export function makeCalls(count: number, seed: number): Call[] {
+export function makeCalls(count: number, seed: number, costOf = reservationOf): Call[] {
   const random = seeded(seed);
   return Array.from({ length: count }, (_, index) => {
     const id = index + 1;
     const content = `Call ${id}. ${ASK}${NOTE.repeat(Math.floor(random() ** 2 * 90))}`;
     const messages = [{ role: 'user' as const, content }];
     const maxTokens = ANSWER_LIMITS[Math.floor(random() * ANSWER_LIMITS.length)] ?? 1024;
-    return { id, messages, maxTokens, tokens: reservationOf({ messages, max_completion_tokens: maxTokens }) };
+    return { id, messages, maxTokens, tokens: costOf({ messages, max_completion_tokens: maxTokens }) };
   });
 }

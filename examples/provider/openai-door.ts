@@ -1,10 +1,11 @@
 /** The front door of an OpenAI-compatible provider: its quota, its headers, its 429. */
 import { reservationOf, type Quota, type Refusal } from './quota.js';
-import type { Door, NoEntry } from './quota-proxy.js';
+import type { KeptDoor, NoEntry } from './quota-proxy.js';
 
 /** `costOf`: how many tokens a request is counted for when it arrives. */
-export function openaiDoor(quota: Quota, costOf: (body: Readonly<Record<string, unknown>>) => number = reservationOf): Door {
+export function openaiDoor(quota: Quota, costOf: (body: Readonly<Record<string, unknown>>) => number = reservationOf): KeptDoor {
   return {
+    books: quota,
     arrive: (body, at) => {
       const refusal = quota.arrive(costOf(body), at);
       return refusal === null ? null : noEntry(refusal);

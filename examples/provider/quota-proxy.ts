@@ -3,6 +3,7 @@ import { createServer, request } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Books } from './quota.js';
 
 export interface QuotaProxy {
   readonly url: string;
@@ -17,6 +18,11 @@ export interface Door {
   headers(at: number): Readonly<Record<string, string>>;
   /** The call has ended, with this answer so far. */
   leave(answer: string, at: number): void;
+}
+
+/** A door that keeps books. */
+export interface KeptDoor extends Door {
+  readonly books: Books;
 }
 
 export interface NoEntry {

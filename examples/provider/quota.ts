@@ -22,6 +22,14 @@ export interface Arrival {
   readonly refused: Reason | null;
 }
 
+/** What was asked of a provider, and what it made of it. */
+export interface Books {
+  readonly limits: Limits;
+  readonly log: readonly Arrival[];
+  /** The most calls that ever ran at once. */
+  readonly peak: number;
+}
+
 const MINUTE = 60_000;
 
 /** A minute's worth at most, refilled all the time; the level is worked out when it is asked for. */
@@ -59,7 +67,7 @@ export class Bucket {
 }
 
 /** Decides over each arrival as a provider does, and keeps the log that a report can trust. Time is an argument. */
-export class Quota {
+export class Quota implements Books {
   readonly log: Arrival[] = [];
   /** The most calls that ever ran at once. */
   peak = 0;

@@ -1,23 +1,13 @@
 /** The stage of the SDK examples: a provider on loopback that enforces its limits, and the same burst twice in front of it. */
 import { makeCalls, seeded, type Call } from './calls.js';
-import { startQuotaProxy, type Door } from './quota-proxy.js';
+import { startQuotaProxy, type KeptDoor } from './quota-proxy.js';
 import { startModelServer } from './server.js';
 import { count, percent, seconds } from './text.js';
-
-/** A door that keeps books. */
-export interface WatchedDoor extends Door {
-  /** The limit that binds, and what was let in under it so far. */
-  readonly perMinute: number;
-  readonly taken: number;
-  /** When the last call was let in. */
-  readonly lastIn: number;
-  readonly refusals: number;
-}
 
 export interface Burst {
   readonly name: string;
   /** A fresh one for each run. */
-  readonly openDoor: () => WatchedDoor;
+  readonly openDoor: () => KeptDoor;
   /** The client as most programs have it, and the client with three lines more. */
   readonly plain: (url: string) => Ask;
   readonly admitted: (url: string) => Ask;
@@ -51,8 +41,12 @@ async function run({ openDoor }: Burst, asked: (url: string) => Ask): Promise<Ra
   const took = performance.now() - began;
   await proxy.close();
   await model.close();
-  const allowed = door.perMinute * (1 + (door.lastIn - began) / 60_000);
-  return { completed: ended.filter(({ status }) => status === 'fulfilled').length, refusals: door.refusals, share: door.taken / allowed, took };
+  const { limits, log } = door.books;
+  const letIn = log.filter(({ refused }) => refused === null);
+  const taken = letIn.reduce((sum, { tokens }) => sum + tokens, 0);
+  const allowed = limits.tokensPerMinute * (1 + ((letIn.at(-1)?.at ?? began) - began) / 60_000);
+  const completed = ended.filter(({ status }) => status === 'fulfilled').length;
+  return { completed, refusals: log.length - letIn.length, share: taken / allowed, took };
 }
 
 /** Runs both, tells what came of them, and fails where the second was refused anything or left the limit unused. */

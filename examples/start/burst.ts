@@ -1,27 +1,24 @@
-/** The burst in its three forms: bare, through another limiter, and through `admit`. The difference is the whole point of the library. */
-import { from, mergeMap, of } from 'rxjs';
+/** The burst, all at once or through another limiter; and the lines that let its calls in. The difference is the whole point of the library. */
+import { from, mergeMap } from 'rxjs';
 import type { Observable } from 'rxjs';
-import { CancelledError, demand } from 'rx-admission';
-import type { Admission, AdmissionError, CountingGate, TokenBucket } from 'rx-admission';
+import type { Admission, CountingGate, TokenBucket } from 'rx-admission';
+import { admittedFetch, anthropicMiddleware, charge } from 'rx-admission/llm';
+import type { AnthropicMiddleware, Fetch } from 'rx-admission/llm';
 import { labelOf, type Call } from '../provider/calls.js';
-import type { Chat, Ended } from './chat.js';
+import { callBeingMade, wire, type Chat, type Ended } from './chat.js';
 import type { Limiter } from './peers.js';
 
-export function bare(calls: readonly Call[], chat: Chat, signal: AbortSignal): Observable<Ended> {
+/** All at once: whoever waits, waits inside of the client. */
+export function burst(calls: readonly Call[], chat: Chat, signal?: AbortSignal): Observable<Ended> {
   return from(calls).pipe(mergeMap((call) => chat(call, signal)));
 }
 
 /** Each call runs when the limiter lets it. */
-export function limited(
-  calls: readonly Call[],
-  chat: Chat,
-  signal: AbortSignal,
-  limit: Limiter,
-): Observable<Ended> {
+export function limited(calls: readonly Call[], chat: Chat, signal: AbortSignal, limit: Limiter): Observable<Ended> {
   return from(calls).pipe(
     mergeMap((call) => {
       const askedAt = performance.now();
-      return limit(() => chat(call, signal, performance.now() - askedAt));
+      return limit(() => chat(call, signal, askedAt));
     }),
   );
 }
@@ -33,23 +30,18 @@ export interface Accounts {
   readonly streams: CountingGate;
 }
 
-export function admitted(
-  calls: readonly Call[],
-  chat: Chat,
-  { admit }: Admission,
-  { quota, streams }: Accounts,
-): Observable<Ended> {
-  return from(calls).pipe(
-    admit(
-      (call) => demand([quota, call.tokens], streams),
-      (call, grant) => chat(call, grant.signal, grant.wallWait),
-      { job: labelOf, onRefused: (error, call) => of(refused(call, error)) },
-    ),
-  );
+/** For `new OpenAI({ fetch })`. This provider sets prompt and answer aside together. */
+export function openaiFetch(admission: Admission, { quota, streams }: Accounts): Fetch {
+  return admittedFetch(admission, { tokens: quota, permits: [streams], charge: charge.openai({ reserve: 'sum' }), job, fetch: wire });
 }
 
-/** Never sent: the line was closed before its turn, or the quota can never fit it. */
-function refused(call: Call, error: AdmissionError): Ended {
-  const outcome = error instanceof CancelledError ? 'withdrawn' : 'failed';
-  return { call, outcome, waited: 0, took: 0, sentAt: null, detail: error.message };
+/** For `new Anthropic({ middleware })`. */
+export function anthropicEntry(admission: Admission, { quota, streams }: Accounts): AnthropicMiddleware {
+  return anthropicMiddleware(admission, { input: quota, permits: [streams], job });
 }
+
+/** What the view calls it. */
+const job = (): string => {
+  const call = callBeingMade();
+  return call === undefined ? 'a call' : labelOf(call);
+};

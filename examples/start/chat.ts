@@ -1,6 +1,8 @@
-/** One streaming chat call through the `openai` SDK, and what became of it. */
-import { APIUserAbortError, RateLimitError } from 'openai';
+/** One streaming chat call through an SDK, and what became of it. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type Anthropic from '@anthropic-ai/sdk';
 import type OpenAI from 'openai';
+import type { Fetch } from 'rx-admission/llm';
 import type { Call } from '../provider/calls.js';
 
 export interface Ended {
@@ -15,7 +17,11 @@ export interface Ended {
   readonly detail: string;
 }
 
-export type Chat = (call: Call, signal: AbortSignal, waited?: number) => Promise<Ended>;
+/** `askedAt`: since when it has waited, where that is earlier. */
+export type Chat = (call: Call, signal?: AbortSignal, askedAt?: number) => Promise<Ended>;
+
+/** Asks, tells each piece of the answer, and answers whether that came to its end. */
+export type Ask = (call: Call, signal: AbortSignal | undefined, piece: () => void) => Promise<boolean>;
 
 export interface InFlight {
   readonly sentAt: number;
@@ -32,44 +38,89 @@ export class Board {
   count(outcome: Ended['outcome']): number {
     return this.ended.filter((end) => end.outcome === outcome).length;
   }
+
+  sent(call: Call): InFlight {
+    const flight = { sentAt: performance.now(), pieces: 0 };
+    this.inFlight.set(call, flight);
+    this.peak = Math.max(this.peak, this.inFlight.size);
+    return flight;
+  }
 }
 
-export function openaiChat(client: OpenAI, model: string, board: Board): Chat {
-  return async (call, signal, waited = 0) => {
-    const sentAt = performance.now();
+interface Making {
+  readonly call: Call;
+  readonly board: Board;
+  flight: InFlight | null;
+}
+
+const making = new AsyncLocalStorage<Making>();
+
+/** The call that the code around it is about: an SDK has no place to say so. */
+export const callBeingMade = (): Call | undefined => making.getStore()?.call;
+
+/** The last thing before the network: what waits has waited when it comes here. */
+export const wire: Fetch = (input, init) => {
+  const made = making.getStore();
+  if (made !== undefined) made.flight = made.board.sent(made.call);
+  return fetch(input, init);
+};
+
+export function chatThrough(ask: Ask, board: Board): Chat {
+  return async (call, signal, askedAt = performance.now()) => {
+    const made: Making = { call, board, flight: null };
     const ended = (outcome: Ended['outcome'], detail = ''): Ended => {
-      return { call, outcome, waited, took: performance.now() - sentAt, sentAt, detail };
+      const [now, sentAt] = [performance.now(), made.flight?.sentAt ?? null];
+      return { call, outcome, waited: (sentAt ?? now) - askedAt, took: sentAt === null ? 0 : now - sentAt, sentAt, detail };
     };
-    const flight = { sentAt, pieces: 0 };
-    board.inFlight.set(call, flight);
-    board.peak = Math.max(board.peak, board.inFlight.size);
+    const piece = (): void => {
+      if (made.flight !== null) made.flight.pieces += 1;
+    };
     try {
-      const stream = await client.chat.completions.create(
-        {
-          model,
-          messages: call.messages,
-          max_completion_tokens: call.maxTokens,
-          stream: true,
-          stream_options: { include_usage: true },
-        },
-        { signal },
-      );
-      let finished = false;
-      for await (const chunk of stream) {
-        flight.pieces += 1;
-        finished ||= Boolean(chunk.choices[0]?.finish_reason);
-      }
-      // The SDK ends an aborted stream like a whole one.
-      if (signal.aborted) return ended('withdrawn', 'cut off');
-      return finished ? ended('completed') : ended('failed', 'the stream ended early');
+      const isWhole = await making.run(made, () => ask(call, signal, piece));
+      // SDKs end an aborted stream like a whole one.
+      if (signal?.aborted) return ended('withdrawn', 'cut off');
+      return isWhole ? ended('completed') : ended('failed', 'the stream ended early');
     } catch (error) {
-      if (error instanceof RateLimitError) return ended('limited', error.message);
-      if (error instanceof APIUserAbortError) return ended('withdrawn', 'cut off');
-      return ended('failed', String(rootOf(error)));
+      return signal?.aborted ? ended('withdrawn', 'cut off') : ended(...outcomeOf(error));
     } finally {
       board.inFlight.delete(call);
     }
   };
+}
+
+export function openaiAsk(client: OpenAI, model: string): Ask {
+  return async ({ messages, maxTokens }, signal, piece) => {
+    const stream = await client.chat.completions.create(
+      { model, messages, max_completion_tokens: maxTokens, stream: true, stream_options: { include_usage: true } },
+      { signal },
+    );
+    let isWhole = false;
+    for await (const chunk of stream) {
+      piece();
+      isWhole ||= Boolean(chunk.choices[0]?.finish_reason);
+    }
+    return isWhole;
+  };
+}
+
+export function anthropicAsk(client: Anthropic, model: string): Ask {
+  return async ({ messages, maxTokens }, signal, piece) => {
+    const stream = await client.messages.create({ model, messages, max_tokens: maxTokens, stream: true }, { signal: signal ?? null });
+    let isWhole = false;
+    for await (const { type } of stream) {
+      piece();
+      isWhole ||= type === 'message_stop';
+    }
+    return isWhole;
+  };
+}
+
+/** Both SDKs throw the answer's status and headers; admission's own no has a header that tells why. */
+function outcomeOf(error: unknown): [Ended['outcome'], string] {
+  const { status, headers, message } = error as Error & { readonly status?: number; readonly headers?: Headers };
+  const refusal = headers?.get('x-rx-admission') ?? null;
+  if (refusal !== null) return [refusal === 'shutdown' ? 'withdrawn' : 'failed', message];
+  return status === 429 ? ['limited', message] : ['failed', String(rootOf(error))];
 }
 
 /** What lies at the bottom: the SDK says "Connection error.", its cause says which. */

@@ -2,9 +2,9 @@
 import type { Observable } from 'rxjs';
 import { CountingGate, TokenBucket, createAdmission } from 'rx-admission';
 import type { AdmissionStatus } from 'rx-admission';
-import { admitted, bare, limited } from './burst.js';
+import { burst, limited } from './burst.js';
 import type { Call } from '../provider/calls.js';
-import { Board, openaiChat } from './chat.js';
+import { Board, chatThrough } from './chat.js';
 import type { Ended } from './chat.js';
 import type { Opponent, Options } from './options.js';
 import { peers } from './peers.js';
@@ -26,8 +26,8 @@ export async function runOpponent(name: Opponent, stage: Stage): Promise<Run> {
   const { calls, interrupted, options } = stage;
   const provider = await openProvider(options);
   const board = new Board();
-  const chat = openaiChat(provider.client, options.model, board);
-  const ended = name === 'bare' ? bare(calls, chat, interrupted) : limited(calls, chat, interrupted, peers[name](options));
+  const chat = chatThrough(provider.ask(), board);
+  const ended = name === 'bare' ? burst(calls, chat, interrupted) : limited(calls, chat, interrupted, peers[name](options));
   return perform(name, stage, provider, board, ended, () => null);
 }
 
@@ -40,7 +40,8 @@ export async function runAdmitted(stage: Stage): Promise<Run> {
 
   const provider = await openProvider(stage.options);
   const board = new Board();
-  const ended = admitted(stage.calls, openaiChat(provider.client, name, board), admission, { quota, streams });
+  const chat = chatThrough(provider.ask({ admission, accounts: { quota, streams } }), board);
+  const ended = burst(stage.calls, chat);
   const run = await perform('admitted', stage, provider, board, ended, () => admission.status());
   await admission.drain();
   return run;
@@ -51,7 +52,7 @@ async function perform(
   { options, calls, out }: Stage,
   provider: Provider,
   board: Board,
-  burst: Observable<Ended>,
+  ended: Observable<Ended>,
   status: () => AdmissionStatus | null,
 ): Promise<Run> {
   const startedAt = performance.now();
@@ -59,12 +60,12 @@ async function perform(
   const scene = (): Scene => ({ ...seen, now: performance.now(), status: status() });
   const view = showLive(out, scene);
   try {
-    await burst.forEach((end) => board.ended.push(end));
+    await ended.forEach((end) => board.ended.push(end));
   } finally {
     view.stop();
     await provider.close();
   }
-  const ledger = provider.quota ?? { limits: options, log: sentBy(board.ended), peak: board.peak };
+  const ledger = provider.books ?? { limits: options, log: sentBy(board.ended), peak: board.peak };
   return { title, wall: performance.now() - startedAt, ended: board.ended, ledger };
 }
 

@@ -1,9 +1,10 @@
 /**
- * `npm start`: one burst of streaming chat calls, bare, through p-limit and through admission, and what each came to.
- * What you would write yourself is in `burst.ts`; the rest is stage and lighting.
+ * `npm start`: one burst of streaming chat calls, bare, through p-limit and through an SDK's client that admits, and what each
+ * came to. What you would write yourself is in `burst.ts`; the rest is stage and lighting.
  */
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inputOf } from '../provider/anthropic-door.js';
 import { makeCalls } from '../provider/calls.js';
 import type { Call } from '../provider/calls.js';
 import { runAdmitted, runOpponent } from './demo.js';
@@ -12,13 +13,17 @@ import { HELP, UsageError, readOptions } from './options.js';
 import type { Options } from './options.js';
 import { failuresOf, jitterCovered, table, verdictOn } from './report.js';
 import type { Run } from './report.js';
+import { reservationOf } from '../provider/quota.js';
 import { count, percent, seconds } from '../provider/text.js';
+
+/** What each counts when a call arrives. */
+const COSTS = { openai: reservationOf, anthropic: inputOf };
 
 const EXIT = { kept: 0, broken: 1, usage: 2, interrupted: 130 };
 
 async function main(options: Options): Promise<number> {
   const { stdout: out } = process;
-  const calls = makeCalls(options.calls, options.seed);
+  const calls = makeCalls(options.calls, options.seed, COSTS[options.provider]);
   const interruption = new AbortController();
   // The bare calls all listen to it.
   setMaxListeners(Infinity, interruption.signal);
@@ -33,7 +38,7 @@ async function main(options: Options): Promise<number> {
   for (const opponent of options.compare) {
     runs.push(await runOpponent(opponent, stage));
     if (stopped()) return interrupted(out);
-    if (options.provider !== null) await aMinute(stage);
+    if (options.remote !== null) await aMinute(stage);
   }
   const admitted = await runAdmitted(stage);
   if (stopped()) return interrupted(out);
@@ -52,12 +57,13 @@ async function aMinute({ out, interrupted }: Stage): Promise<void> {
 }
 
 function opening(options: Options, calls: readonly Call[]): string {
-  const { model, concurrency } = options;
+  const { model, concurrency, provider } = options;
+  const what = provider === 'openai' ? 'tokens' : 'input tokens';
   const [tokens, requests] = [count(options.tokensPerMinute), count(options.requestsPerMinute)];
   const demanded = calls.reduce((total, call) => total + call.tokens, 0);
   return [
-    `${count(calls.length)} streaming chat calls, ${count(demanded)} tokens in all, openai SDK without retries.`,
-    `${model} allows ${tokens} tokens and ${requests} requests a minute, and ${concurrency} calls at once.`,
+    `${count(calls.length)} streaming chat calls, ${count(demanded)} ${what} in all, ${provider} SDK without retries.`,
+    `${model} allows ${tokens} ${what} and ${requests} requests a minute, and ${concurrency} calls at once.`,
   ].join('\n');
 }
 

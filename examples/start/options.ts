@@ -6,6 +6,9 @@ import type { Limits } from '../provider/quota.js';
 /** `bare`: all at once; or a limiter that many would take. */
 export type Opponent = 'bare' | Peer;
 
+/** Whose SDK and protocol. */
+export type ProviderName = 'openai' | 'anthropic';
+
 export interface Options extends Limits {
   readonly calls: number;
   /** The share of the quota left unused. */
@@ -14,8 +17,9 @@ export interface Options extends Limits {
   readonly model: string;
   /** How else the burst runs, before it goes through admission. */
   readonly compare: readonly Opponent[];
+  readonly provider: ProviderName;
   /** A real provider, in place of the one on loopback. */
-  readonly provider: { readonly baseUrl: string; readonly apiKey: string } | null;
+  readonly remote: { readonly baseUrl: string; readonly apiKey: string } | null;
 }
 
 export class UsageError extends Error {
@@ -28,15 +32,17 @@ One burst of streaming chat calls, first bare, then through p-limit, then
 through rx-admission, against a provider on loopback that enforces its quota.
 Needs no key.
 
+  --provider <name>    openai or anthropic: whose SDK, protocol and way of counting (openai)
   --calls <n>          calls in the burst (200; 20 with --base-url, where each one costs money)
-  --tpm <n>            tokens per minute the provider allows (600000)
+  --tpm <n>            tokens per minute the provider allows (600000); of input at anthropic (100000)
   --rpm <n>            requests per minute it allows (180)
   --concurrency <n>    calls it allows at once (16)
   --headroom <share>   share of the quota left unused, 0 to 0.9 (0.05)
   --seed <n>           another seed, another burst (1)
-  --base-url <url>     a real OpenAI-compatible provider; the key is read from OPENAI_API_KEY,
-                       and --tpm, --rpm, --concurrency say what your account may use
-  --model <name>       the model to ask (gpt-5)
+  --base-url <url>     a real provider of that protocol; the key is read from OPENAI_API_KEY or
+                       ANTHROPIC_API_KEY, and --tpm, --rpm, --concurrency say what your account
+                       may use
+  --model <name>       the model to ask (gpt-5; claude-sonnet-5 at anthropic)
   --compare <names>    what the burst goes through as well, of bare, p-limit, p-queue and
                        bottleneck; or none (bare,p-limit; none with --base-url). p-queue and
                        bottleneck count requests by whole minutes, and wait for the next one
@@ -44,6 +50,7 @@ Needs no key.
 `;
 
 const KNOWN = {
+  provider: { type: 'string' },
   calls: { type: 'string' },
   tpm: { type: 'string' },
   rpm: { type: 'string' },
@@ -56,6 +63,12 @@ const KNOWN = {
   help: { type: 'boolean' },
 } as const;
 
+/** The burst asks a quarter more than that, and of the requests a tenth more. */
+const PROVIDERS = {
+  openai: { key: 'OPENAI_API_KEY', model: 'gpt-5', tokensPerMinute: 600_000 },
+  anthropic: { key: 'ANTHROPIC_API_KEY', model: 'claude-sonnet-5', tokensPerMinute: 100_000 },
+} as const satisfies Readonly<Record<ProviderName, object>>;
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The options, or 'help' where that is what was asked for. */
@@ -65,17 +78,20 @@ export function readOptions(argv: readonly string[], env: Environment): Options 
   swallowedByNpm(env);
   const whole = (name: 'calls' | 'tpm' | 'rpm' | 'concurrency' | 'seed', otherwise: number, least = 1, most = 1e9) =>
     wholeNumber(name, values[name], otherwise, least, most);
-  const provider = providerOf(values['base-url'], env.OPENAI_API_KEY);
+  const provider = providerOf(values.provider ?? 'openai');
+  const { key, model, tokensPerMinute } = PROVIDERS[provider];
+  const remote = remoteOf(values['base-url'], key, env[key]);
   return {
-    calls: whole('calls', provider === null ? 200 : 20, 1, 10_000),
-    tokensPerMinute: whole('tpm', 600_000),
+    calls: whole('calls', remote === null ? 200 : 20, 1, 10_000),
+    tokensPerMinute: whole('tpm', tokensPerMinute),
     requestsPerMinute: whole('rpm', 180),
     concurrency: whole('concurrency', 16),
     headroom: share(values.headroom),
     seed: whole('seed', 1, 0),
-    model: values.model ?? 'gpt-5',
-    compare: opponents(values.compare ?? (provider === null ? 'bare,p-limit' : 'none')),
+    model: values.model ?? model,
+    compare: opponents(values.compare ?? (remote === null ? 'bare,p-limit' : 'none')),
     provider,
+    remote,
   };
 }
 
@@ -114,14 +130,19 @@ function opponents(text: string): Opponent[] {
 
 const isPeer = (name: string): name is Peer => Object.hasOwn(peers, name);
 
-function providerOf(url: string | undefined, apiKey: string | undefined): Options['provider'] {
+function providerOf(name: string): ProviderName {
+  if (name === 'openai' || name === 'anthropic') return name;
+  throw new UsageError(`--provider is "${name}"; give openai or anthropic`);
+}
+
+function remoteOf(url: string | undefined, key: string, apiKey: string | undefined): Options['remote'] {
   if (url === undefined) return null;
   if (!/^https?:/.test(url) || !URL.canParse(url)) {
     const remedy = 'give a whole address, for example --base-url https://api.openai.com/v1';
     throw new UsageError(`--base-url is "${url}"; ${remedy}`);
   }
   if (!apiKey) {
-    throw new UsageError('OPENAI_API_KEY is not set, and --base-url needs it; export the key, or leave --base-url out');
+    throw new UsageError(`${key} is not set, and --base-url needs it; export the key, or leave --base-url out`);
   }
   return { baseUrl: url, apiKey };
 }

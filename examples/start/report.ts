@@ -1,14 +1,14 @@
 /** The table at the end, and whether the promise was kept. What concerns the quota comes from the quota's own log. */
 import type { Ended } from './chat.js';
-import type { Arrival, Limits, Reason } from '../provider/quota.js';
+import type { Books, Reason } from '../provider/quota.js';
 import { count, percent, seconds } from '../provider/text.js';
 
 export interface Run {
   readonly title: string;
   readonly wall: number;
   readonly ended: readonly Ended[];
-  /** Where the limits were enforced: the proxy's `Quota`; for a real provider, what was sent to it. */
-  readonly ledger: { readonly limits: Limits; readonly log: readonly Arrival[]; readonly peak: number };
+  /** Where the limits were enforced: the books of the proxy's door; for a real provider, what was sent to it. */
+  readonly ledger: Books;
 }
 
 export interface Figures {

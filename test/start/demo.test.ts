@@ -3,67 +3,51 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { CountingGate, TokenBucket, createAdmission } from 'rx-admission';
 import { describe, expect, it } from 'vitest';
-import { admitted } from '../../examples/start/burst.js';
-import { makeCalls } from '../../examples/provider/calls.js';
-import { Board, openaiChat } from '../../examples/start/chat.js';
+import { inputOf } from '../../examples/provider/anthropic-door.js';
+import { makeCalls, type Call } from '../../examples/provider/calls.js';
+import { burst } from '../../examples/start/burst.js';
+import { Board, chatThrough } from '../../examples/start/chat.js';
 import type { Ended } from '../../examples/start/chat.js';
 import { readOptions } from '../../examples/start/options.js';
 import type { Options } from '../../examples/start/options.js';
 import { openProvider } from '../../examples/start/provider.js';
-import { Quota } from '../../examples/provider/quota.js';
+import { Quota, reservationOf } from '../../examples/provider/quota.js';
 import { openaiDoor } from '../../examples/provider/openai-door.js';
 import { startQuotaProxy } from '../../examples/provider/quota-proxy.js';
 import { startModelServer } from '../../examples/provider/server.js';
 
 const PATIENCE = 60_000;
 
-describe('a small burst through admission', () => {
-  it('is sent in order, all of it is let in, and never more at once than allowed', async () => {
-    const options = readOptions(['--concurrency', '4', '--seed', '7'], {}) as Options;
-    const calls = makeCalls(20, 7);
-    const provider = await openProvider(options);
-    const chat = openaiChat(provider.client, options.model, new Board());
-    const sent: number[] = [];
-    const ended: Ended[] = [];
-    const accounts = {
-      quota: new TokenBucket({ name: 'gpt-5', ...options }),
-      streams: new CountingGate({ name: 'streams', capacity: 4 }),
-    };
-    await admitted(
-      calls,
-      (call, signal, waited) => {
-        sent.push(call.id);
-        return chat(call, signal, waited);
-      },
-      createAdmission(),
-      accounts,
-    ).forEach((end) => ended.push(end));
-    await provider.close();
+/** What became of the calls, and what the provider saw of them. */
+async function through(options: Options, calls: readonly Call[], headroom: number) {
+  const { model: name, concurrency: capacity } = options;
+  const provider = await openProvider(options);
+  const accounts = { quota: new TokenBucket({ name, ...options, headroom }), streams: new CountingGate({ name: 'streams', capacity }) };
+  const ended: Ended[] = [];
+  const chat = chatThrough(provider.ask({ admission: createAdmission(), accounts }), new Board());
+  await burst(calls, chat).forEach((end) => ended.push(end));
+  await provider.close();
+  return { books: provider.books, ended, streams: accounts.streams };
+}
 
-    expect(sent).toEqual(calls.map((call) => call.id));
+describe.each(['openai', 'anthropic'] as const)('a small burst through %s', (name) => {
+  const cost = { openai: reservationOf, anthropic: inputOf }[name];
+  const optionsOf = (...argv: string[]): Options => readOptions(['--provider', name, ...argv], {}) as Options;
+
+  it('is sent in order, all of it is let in, and never more at once than allowed', async () => {
+    const calls = makeCalls(20, 7, cost);
+    const { books, ended, streams } = await through(optionsOf('--concurrency', '4', '--seed', '7'), calls, 0.05);
+    expect([...ended].sort((a, b) => Number(a.sentAt) - Number(b.sentAt)).map(({ call }) => call.id)).toEqual(calls.map(({ id }) => id));
     expect(ended.map((end) => end.outcome)).toEqual(calls.map(() => 'completed'));
-    expect(provider.quota?.log.map((arrival) => arrival.refused)).toEqual(calls.map(() => null));
-    expect(provider.quota?.peak).toBe(4);
-    expect(accounts.streams.inUse()).toBe(0);
+    expect(books?.log.map((arrival) => arrival.refused)).toEqual(calls.map(() => null));
+    expect(books?.log.map(({ tokens }) => tokens).sort()).toEqual(calls.map(({ tokens }) => tokens).sort());
+    expect([books?.peak, streams.inUse()]).toEqual([4, 0]);
   });
 
   it('fails the one call that no minute could hold, and completes the others', async () => {
-    const [small, , large] = makeCalls(3, 7).sort((a, b) => a.tokens - b.tokens);
+    const [small, , large] = makeCalls(3, 7, cost).sort((a, b) => a.tokens - b.tokens);
     if (small === undefined || large === undefined) throw new Error('three calls were made');
-    const options = readOptions(['--tpm', String(large.tokens - 1)], {}) as Options;
-    const provider = await openProvider(options);
-    const ended: Ended[] = [];
-    await admitted(
-      [large, small],
-      openaiChat(provider.client, options.model, new Board()),
-      createAdmission(),
-      {
-        quota: new TokenBucket({ name: 'gpt-5', ...options, headroom: 0 }),
-        streams: new CountingGate({ name: 'streams', capacity: 4 }),
-      },
-    ).forEach((end) => ended.push(end));
-    await provider.close();
-
+    const { ended } = await through(optionsOf('--tpm', String(large.tokens - 1)), [large, small], 0);
     expect(ended.map((end) => [end.call, end.outcome])).toEqual([
       [large, 'failed'],
       [small, 'completed'],
@@ -88,6 +72,17 @@ describe('npm start', () => {
     expect(cells(stdout, '  for concurrency')[1]).toBe('0');
     expect(stdout).toMatch(/^Headroom 5\.0 %: covers calls that take up to 3\.2 s longer than others to arrive\.$/m);
     expect(stdout).toMatch(/^Kept: 30 of 30 completed, 0 429s[,;]/m);
+    expect(code).toBe(0);
+  }, PATIENCE);
+
+  it('keeps its promise at Anthropic, whose 429s are told as such', async () => {
+    const { code, stdout, stderr } = await start('--provider anthropic --calls 30 --rpm 25 --concurrency 8 --compare bare'.split(' '));
+    expect(stderr).toBe('');
+    expect(cells(stdout, '')).toEqual(['bare', 'admitted']);
+    expect(cells(stdout, 'completed')[1]).toBe('30 of 30');
+    const [bare, admitted] = cells(stdout, '429s').map(Number);
+    expect(bare).toBeGreaterThan(0);
+    expect(admitted).toBe(0);
     expect(code).toBe(0);
   }, PATIENCE);
 

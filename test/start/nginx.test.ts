@@ -4,11 +4,12 @@ import OpenAI from 'openai';
 import { lastValueFrom, toArray } from 'rxjs';
 import type { Observable } from 'rxjs';
 import { CountingGate, TokenBucket, createAdmission } from 'rx-admission';
+import type { Fetch } from 'rx-admission/llm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { admitted, bare } from '../../examples/start/burst.js';
+import { burst, openaiFetch } from '../../examples/start/burst.js';
 import { makeCalls } from '../../examples/provider/calls.js';
-import { Board, openaiChat } from '../../examples/start/chat.js';
-import type { Chat, Ended } from '../../examples/start/chat.js';
+import { Board, chatThrough, openaiAsk, wire } from '../../examples/start/chat.js';
+import type { Ended } from '../../examples/start/chat.js';
 import { startModelServer } from '../../examples/provider/server.js';
 import type { ModelServer } from '../../examples/provider/server.js';
 import { hasNginx, startNginx } from './nginx.js';
@@ -22,14 +23,17 @@ const suffix = hasNginx ? '' : ' (skipped: nginx is not installed; apt-get insta
 describe.skipIf(!hasNginx)(`a burst against limit_conn and limit_req of nginx${suffix}`, () => {
   let model: ModelServer;
   let nginx: Awaited<ReturnType<typeof startNginx>>;
-  let chat: Chat;
 
   beforeEach(async () => {
     model = await startModelServer(1);
     nginx = await startNginx({ upstream: model.url, concurrency: CONCURRENCY, requestsPerMinute: REQUESTS_PER_MINUTE });
-    const client = new OpenAI({ baseURL: `${nginx.url}/v1`, apiKey: 'none', maxRetries: 0 });
-    chat = openaiChat(client, 'gpt-5', new Board());
   });
+
+  /** The calls through OpenAI's SDK, which sends them with this. */
+  const sentBy = (fetch: Fetch, signal?: AbortSignal): Observable<Ended> => {
+    const client = new OpenAI({ baseURL: `${nginx.url}/v1`, apiKey: 'none', maxRetries: 0, fetch });
+    return burst(calls, chatThrough(openaiAsk(client, 'gpt-5'), new Board()), signal);
+  };
 
   afterEach(async () => {
     await nginx.close();
@@ -40,7 +44,7 @@ describe.skipIf(!hasNginx)(`a burst against limit_conn and limit_req of nginx${s
     const never = new AbortController().signal;
     // One signal for all the calls, on purpose: this run has no admission to give each its own.
     setMaxListeners(Infinity, never);
-    const outcomes = await outcomesOf(bare(calls, chat, never));
+    const outcomes = await outcomesOf(sentBy(wire, never));
     expect(new Set(outcomes)).toEqual(new Set(['completed', 'limited']));
   });
 
@@ -52,7 +56,7 @@ describe.skipIf(!hasNginx)(`a burst against limit_conn and limit_req of nginx${s
       headroom: 0.05,
     });
     const streams = new CountingGate({ name: 'streams', capacity: CONCURRENCY });
-    const outcomes = await outcomesOf(admitted(calls, chat, createAdmission(), { quota, streams }));
+    const outcomes = await outcomesOf(sentBy(openaiFetch(createAdmission(), { quota, streams })));
     expect(outcomes).toEqual(calls.map(() => 'completed'));
   }, 60_000);
 });

@@ -13,8 +13,18 @@ describe('the options of npm start', () => {
       seed: 1,
       model: 'gpt-5',
       compare: ['bare', 'p-limit'],
-      provider: null,
+      provider: 'openai',
+      remote: null,
     });
+  });
+
+  it('asks Anthropic for what its way of counting allows', () => {
+    const argv = ['--provider', 'anthropic'];
+    expect(readOptions(argv, {})).toMatchObject({ provider: 'anthropic', tokensPerMinute: 100_000, model: 'claude-sonnet-5', remote: null });
+    const remote = { baseUrl: 'https://example.test', apiKey: 'k' };
+    const asked = [...argv, '--base-url', remote.baseUrl];
+    expect(readOptions(asked, { ANTHROPIC_API_KEY: 'k' })).toMatchObject({ calls: 20, remote });
+    expect(() => readOptions(asked, { OPENAI_API_KEY: 'k' })).toThrow(/^ANTHROPIC_API_KEY is not set/);
   });
 
   it('takes every one of them', () => {
@@ -33,8 +43,8 @@ describe('the options of npm start', () => {
   it('asks a real provider for less, and without admission only when told to', () => {
     const argv = ['--base-url', 'https://example.test/v1'];
     const env = { OPENAI_API_KEY: 'k' };
-    const provider = { baseUrl: 'https://example.test/v1', apiKey: 'k' };
-    expect(readOptions(argv, env)).toMatchObject({ calls: 20, compare: [], provider });
+    const remote = { baseUrl: 'https://example.test/v1', apiKey: 'k' };
+    expect(readOptions(argv, env)).toMatchObject({ calls: 20, compare: [], remote });
     expect(readOptions([...argv, '--compare', 'p-limit,bare'], env)).toMatchObject({ compare: ['p-limit', 'bare'] });
     expect(readOptions([...argv, '--compare', 'p-queue,bottleneck'], env)).toMatchObject({ compare: ['p-queue', 'bottleneck'] });
     expect(readOptions(['--compare', 'none'], {})).toMatchObject({ compare: [] });
@@ -63,6 +73,7 @@ describe('the options of npm start', () => {
       'OPENAI_API_KEY is not set, and --base-url needs it; export the key, or leave --base-url out',
     ],
     [['--compare', 'p-queue,x'], '--compare is "p-queue,x"; give some of bare, p-limit, p-queue, bottleneck, with commas between, or none'],
+    [['--provider', 'groq'], '--provider is "groq"; give openai or anthropic'],
     [['--call', '3'], "Unknown option '--call'. The options are listed by: npm start -- --help"],
   ])('refuses %j with the value and the remedy', (argv, message) => {
     expect(() => readOptions(argv, {})).toThrow(new UsageError(message));
