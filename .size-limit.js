@@ -17,9 +17,9 @@ const entry = (name, path, limit, some) => ({
 export default [
   entry('a start', 'index.js', '25 kB', { import: '{ createAdmission, demand, CountingGate, TokenBucket }' }),
   entry('rx-admission', 'index.js', '30 kB'),
-  entry('rx-admission/llm', 'llm/index.js', '12 kB'),
+  entry('rx-admission/llm', 'llm/index.js', '17 kB'),
   entry('rx-admission/database', 'database/index.js', '9 kB'),
   entry('rx-admission/bulkhead', 'bulkhead/index.js', '10 kB'),
   entry('rx-admission/otel', 'observe/index.js', '3 kB'),
-  entry('rx-admission/testing', 'testing/index.js', '38 kB'),
+  entry('rx-admission/testing', 'testing/index.js', '42 kB'),
 ];
