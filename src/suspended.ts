@@ -7,7 +7,11 @@ import { currentContext } from '#platform';
 
 /** The first account of the demand that is paused. */
 export function pausedIn({ entries }: Demand): AnyAccount | null {
-  for (const { account } of entries) if (account.paused === true) return account;
+  // By index: the iterator of a frozen array is made anew for each grant.
+  for (let n = 0; n < entries.length; n += 1) {
+    const account = entries[n]?.account;
+    if (account?.paused === true) return account;
+  }
   return null;
 }
 
