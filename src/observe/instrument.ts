@@ -87,6 +87,7 @@ function measured(admission: Admission, { decisions, wait, hold, weight, gauges 
   const all = Object.values<ObservableGauge>({ ...gauges });
   const observe = (result: BatchResult): void => {
     observeStatus(admission.status(), gauges, own, result);
+    result.observe(gauges.violations, admission.check().length, own);
   };
   meter.addBatchObservableCallback(observe, all);
   return () => {

@@ -27,6 +27,7 @@ export interface Gauges {
   readonly queueAge: ObservableGauge;
   readonly held: ObservableGauge;
   readonly holdAge: ObservableGauge;
+  readonly violations: ObservableGauge;
   readonly limit: ObservableGauge;
   readonly used: ObservableGauge;
   readonly available: ObservableGauge;
@@ -48,6 +49,7 @@ export function instrumentsOf(meter: MeterLike): Instruments {
       queueAge: gauge('queue.age', 's', 'For how long the one that waits longest has waited'),
       held: gauge('grants.held', '{grant}', 'Grants that are not settled'),
       holdAge: gauge('grants.age', 's', 'For how long the grant that is held longest has been held'),
+      violations: gauge('violations', '{violation}', 'What does not hold of the books: anything but zero is a defect, of an account or of ours'),
       limit: gauge('capacity.limit', '{permit}', 'What an account has in all, as it is now'),
       used: gauge('capacity.used', '{permit}', 'What is in use of an account'),
       available: gauge('capacity.available', '{permit}', 'What is left of an account; below zero after its limit was lowered'),

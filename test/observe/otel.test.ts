@@ -97,11 +97,15 @@ describe('metrics', () => {
     expect(await value('rx_admission_queue_size')).toBe(3);
     expect(await value('rx_admission_queue_age')).toBe(3);
     expect(await value('rx_admission_grants_held')).toBe(2);
+    expect(await value('rx_admission_violations')).toBe(0);
     expect(await value('rx_admission_grants_age')).toBe(5);
     expect(await value('rx_admission_capacity_limit', 'rx_admission_account="gate"')).toBe(1);
     expect(await value('rx_admission_capacity_used')).toBe(2);
     expect(await value('rx_admission_capacity_available')).toBe(-1);
     expect(await value('rx_admission_capacity_waiters', 'rx_admission_category="semaphore"')).toBe(3);
+    // What nobody took comes back.
+    gate.give([1], 0);
+    expect(await value('rx_admission_violations')).toBeGreaterThan(0);
   });
 
   it('are all that the dashboard asks for, and it asks for all of them', async () => {
