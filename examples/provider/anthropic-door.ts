@@ -83,7 +83,7 @@ export const inputOf = ({ messages = [] }: Readonly<Record<string, unknown>>): n
   Math.ceil(Buffer.byteLength(JSON.stringify(messages)) / 4);
 
 /** What the answer itself says; the last word counts. */
-const outputOf = (answer: string): number => Number([...answer.matchAll(/"output_tokens":\s*(\d+)/g)].at(-1)?.[1] ?? 0);
+const outputOf = (answer: string): number => Number([...answer.matchAll(/"output_tokens":(\d+)/g)].at(-1)?.[1] ?? 0);
 
 /** What it calls `tokens` is whichever is nearer to its end. */
 const tighter = (one: Bucket, other: Bucket, at: number): Bucket =>

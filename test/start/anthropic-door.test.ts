@@ -1,5 +1,5 @@
 /** Anthropic's door over real HTTP, in front of the model server, asked through the real SDK. */
-import Anthropic, { APIError, RateLimitError } from '@anthropic-ai/sdk';
+import Anthropic, { type APIError, RateLimitError } from '@anthropic-ai/sdk';
 import { readRateLimits } from 'rx-admission/llm';
 import { afterEach, describe, expect, it } from 'vitest';
 import { anthropicDoor, inputOf, type AnthropicLimits } from '../../examples/provider/anthropic-door.js';
@@ -58,10 +58,10 @@ describe('the door of Anthropic', () => {
   });
 
   it('counts no output that was only allowed, and refuses once what was produced has passed the minute’s', async () => {
-    const client = await clientOf({ outputTokensPerMinute: 10 });
+    const client = await clientOf({ outputTokensPerMinute: 5 });
     // A hundred minutes' worth may be asked for.
     await client.create({ ...ask, messages });
-    await expect(client.create({ ...ask, messages })).rejects.toThrow(/rate limit of 10 output tokens per minute/);
+    await expect(client.create({ ...ask, messages })).rejects.toThrow(/rate limit of 5 output tokens per minute/);
   });
 
   it('answers what is over the limit with a 429 as Anthropic shapes it', async () => {
@@ -86,6 +86,6 @@ describe('the door of Anthropic', () => {
     const client = await clientOf({ overloadedFrom: 0 });
     const error: unknown = await client.create({ ...ask, messages }).catch((reason: unknown) => reason);
     const { type, status, headers } = error as APIError;
-    expect([type, status, (headers as Headers).get('retry-after')]).toEqual(['overloaded_error', 529, null]);
+    expect([type, status, (headers!).get('retry-after')]).toEqual(['overloaded_error', 529, null]);
   });
 });
