@@ -107,14 +107,16 @@ const endings: Readonly<Record<string, Ending>> = {
 
 /** Lets time pass for whoever waits in line, until the call has ended. */
 async function ended(call: Promise<unknown>): Promise<'fulfilled' | 'rejected'> {
-  const outcome = call.then(() => 'fulfilled' as const, () => 'rejected' as const);
-  let isOver = false;
-  void outcome.then(() => { isOver = true; });
-  while (!isOver) {
+  const state: { outcome: 'fulfilled' | 'rejected' | null } = { outcome: null };
+  call.then(
+    () => { state.outcome = 'fulfilled'; },
+    () => { state.outcome = 'rejected'; },
+  );
+  while (state.outcome === null) {
     await new Promise((resolve) => setTimeout(resolve, 2));
     clock.advanceTo(clock.now() + 60_000);
   }
-  return outcome;
+  return state.outcome;
 }
 
 async function run(what: string, route: (scene: Scene) => Route, ending: Ending): Promise<void> {
