@@ -86,7 +86,7 @@ export abstract class Ask extends Asking implements Delivery {
       }
       this.stage = 'delivered';
       const grant = new Grant(this);
-      if (this.desk.nested === 'off') this.granted(grant);
+      if (this.desk.nesting.policy === 'off') this.granted(grant);
       else inside(nestOf(this, grant), () => { this.granted(grant); });
     }
   }

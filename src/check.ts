@@ -103,7 +103,7 @@ const SLACK = 1e-9;
 
 const close = (one: number, other: number): boolean => Math.abs(one - other) <= SLACK * Math.max(1, Math.abs(other));
 
-function balances({ counts, state, held, borrowers }: Desk): Violation[] {
+function balances({ counts, state, held, nesting: { borrowers } }: Desk): Violation[] {
   const { accepted, granted, refused, withdrawn, settled } = counts;
   const waiting = state.line.size + borrowers.size;
   const asks = granted + refused + withdrawn + waiting;

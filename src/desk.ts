@@ -1,16 +1,15 @@
 /** The desk: takes asks, hands grants over, takes them back. It carries out what the evaluator decides. */
-import { Observable, Subject, of, type ObservableInput, type ObservedValueOf, type SchedulerLike } from 'rxjs';
+import { Subject, type Observable, type SchedulerLike } from 'rxjs';
 import type { AnyAccount, Log } from './accounts/account.js';
 import type { HttpGate } from './accounts/counting-gate.js';
 import type { MemoryGate } from './accounts/memory-gate.js';
-import { admitFrom, type AdmitOptions } from './admit.js';
-import { AskByHand, nestOf, type Ask, type AskOptions, type Consumer } from './ask.js';
+import { AskByHand, type Ask, type AskOptions, type Consumer } from './ask.js';
 import { Chain } from './chain.js';
 import { Alarms, bindClock } from './clock.js';
 import { remember } from './check.js';
 import { connected, Demand } from './demand.js';
 import { Diagnostics } from './diagnostics.js';
-import { CancelledError, NestedAskError, StoppedError, WaitTimeoutError, type AdmissionError } from './errors.js';
+import { CancelledError, StoppedError, WaitTimeoutError, type AdmissionError } from './errors.js';
 import { Asking } from './evaluator/asking.js';
 import { attempt, combined, Refusal, shortOf } from './evaluator/attempt.js';
 import { nobodyWaits, type Decision, type LineState } from './evaluator/evaluate.js';
@@ -22,13 +21,12 @@ import { PassingTurn, Turn, type Books, type Effect } from './evaluator/turn.js'
 import { newcomer, type Waiter } from './evaluator/waiter.js';
 import type { AdmissionEvent } from './events.js';
 import { chargeAsk, Grant } from './grant.js';
-import { assertAskOptions, assertOptions } from './options.js';
-import { Kin, living } from './nest.js';
-import { around, tellParent, toldParent, type NestedPolicy } from './nested.js';
+import { assertAskOptions } from './options.js';
+import { toldParent, type NestedPolicy } from './nested.js';
+import { Nesting } from './nesting.js';
 import { Notice, Outbox } from './outbox.js';
 import { Signals } from './signals.js';
 import { Suspended } from './suspended.js';
-import { assertWork } from './work.js';
 import { Upkeep, type UpkeepOptions } from './upkeep.js';
 import { Warnings } from './warnings.js';
 import { Watchdog, type WatchdogOptions } from './watchdog.js';
@@ -59,9 +57,7 @@ export class Desk {
   readonly warnings: Warnings;
   readonly upkeep: Upkeep;
   readonly suspended: Suspended;
-  readonly nested: NestedPolicy;
-  /** Those that wait for a permit of their own job, which a sibling has borrowed; they are in no line. */
-  readonly borrowers = new Set<Ask>();
+  readonly nesting: Nesting;
   /** What became of all asks: every one is counted once as accepted, and once by how it left the line. */
   readonly counts = { accepted: 0, granted: 0, refused: 0, withdrawn: 0, settled: 0 };
   readonly #events = new Subject<AdmissionEvent>();
@@ -87,7 +83,20 @@ export class Desk {
     this.#scheduler = scheduler;
     this.#http = http;
     this.memory = memory;
-    this.nested = options.nested;
+    this.nesting = new Nesting(this, options.nested, {
+      enter: (ask) => {
+        this.#enter(ask);
+      },
+      wait: (ask) => {
+        this.#await(ask);
+      },
+      refuse: (ask, error) => {
+        this.#answerNo(ask, error);
+      },
+      afterwards: (work) => {
+        this.#outbox.send(new Notice(work));
+      },
+    });
     remember(this);
     this.events$ = this.#events.asObservable();
     this.changes$ = this.#changes.asObservable();
@@ -184,9 +193,7 @@ export class Desk {
     } else {
       ask.named = this.ledger.name(ask.demand);
       this.counts.accepted += 1;
-      if (told !== null) this.#lend(ask, new Kin(ask.demand, told));
-      else if (this.nested === 'off') this.#enter(ask);
-      else this.#askFollowed(ask, this.nested);
+      this.nesting.ask(ask, told);
     }
     this.#outbox.flush();
   }
@@ -194,72 +201,6 @@ export class Desk {
   #enter(ask: Ask): void {
     const waiter = this.#state.line.size === 0 ? this.#tryInline(ask) : newcomer(ask);
     if (waiter !== null) this.#park(ask, waiter);
-  }
-
-  /** An ask where jobs are followed: it may be part of one that holds what it asks for. */
-  #askFollowed(ask: Ask, policy: 'warn' | 'refuse' | 'lend'): void {
-    const parent = living(around());
-    if (parent === null) {
-      this.#enter(ask);
-      return;
-    }
-    const kin = new Kin(ask.demand, parent);
-    const accounts = policy === 'lend' ? [] : kin.plan().loans.map(({ account }) => account.name);
-    const what = `a job asks for ${accounts.join(', ')} while it holds it: give both in one demand, or ask by grant.defer`;
-    switch (policy) {
-      case 'lend':
-        this.#lend(ask, kin);
-        return;
-      case 'refuse':
-        if (accounts.length === 0) break;
-        this.#answerNo(ask, new NestedAskError(what, { account: accounts[0] }));
-        return;
-      case 'warn': {
-        if (accounts.length === 0) break;
-        const { job, demand, askedAt: at, trace } = ask;
-        const message = trace === null ? what : `${what}\n  asked for\n${trace}`;
-        this.warnings.tell({ type: 'NESTED_ASK', at, job, parent: parent.ask.job, demand, accounts, message });
-      }
-    }
-    ask.kin = kin;
-    this.#enter(ask);
-  }
-
-  /** The ask runs on what its job holds and asks the line for the rest; or waits until a sibling is done with it. */
-  #lend(ask: Ask, kin: Kin): void {
-    ask.kin = kin;
-    const plan = kin.plan();
-    const isLent = kin.borrow(ask, plan);
-    if (isLent) {
-      this.borrowers.delete(ask);
-      if (plan.loans.length > 0) {
-        ask.demand = plan.rest;
-        const whole = ask.named;
-        ask.named = this.ledger.name(plan.rest);
-        if (whole !== null) this.ledger.unname(whole);
-      }
-      this.#enter(ask);
-    } else if (!this.borrowers.has(ask)) {
-      this.borrowers.add(ask);
-      this.#await(ask);
-    }
-  }
-
-  /** A call that is part of the job of a grant: see there. */
-  deferInside<O extends ObservableInput<unknown>, R extends ObservableInput<unknown>>(
-    ask: Ask,
-    grant: Grant,
-    demand: Demand | (() => Demand),
-    factory: (grant: Grant) => O,
-    options?: AdmitOptions<undefined, R>,
-  ): Observable<ObservedValueOf<O> | ObservedValueOf<R>> {
-    assertWork('defer', factory);
-    assertOptions('defer', options);
-    return new Observable((consumer) => {
-      const whole = typeof demand === 'function' ? demand() : demand;
-      const call$ = of(undefined).pipe(admitFrom(this)(whole, (_nothing: undefined, inner) => factory(inner), options));
-      return tellParent(nestOf(ask, grant), () => call$.subscribe(consumer));
-    });
   }
 
   /**
@@ -464,7 +405,7 @@ export class Desk {
   #leave(asks: readonly Ask[], error: AdmissionError | null, reason: 'cancelled' | 'timeout'): void {
     const waiting = asks.filter(({ stage }) => stage === 'waiting');
     const landed = asks.filter(({ stage }) => stage === 'landed');
-    const borrowing = this.borrowers.size === 0 ? [] : waiting.filter((ask) => this.borrowers.has(ask));
+    const borrowing = this.nesting.borrowers.size === 0 ? [] : waiting.filter((ask) => this.nesting.borrowers.has(ask));
     if (waiting.length > 0) {
       for (const ask of waiting) {
         this.#over(ask);
@@ -509,7 +450,7 @@ export class Desk {
     this.#unobserveMemory = null;
     this.#evaluator.read(null);
     // They have not started, and never will.
-    this.#leave([...this.suspended.asks, ...this.borrowers], this.#state.closedBy, 'cancelled');
+    this.#leave([...this.suspended.asks, ...this.nesting.borrowers], this.#state.closedBy, 'cancelled');
   }
 
   #carryOut(effects: readonly Effect[]): void {
@@ -583,25 +524,12 @@ export class Desk {
     if (ask.named !== null) this.ledger.unname(ask.named);
     ask.named = null;
     if (ask.options.signal) this.#signals.unwatch(ask.options.signal, ask);
-    if (ask.kin !== null) this.#leaveKin(ask, ask.kin);
-  }
-
-  /** Afterwards, and not in the midst of it: what was lent is back, and siblings and the jobs around may go on. */
-  #leaveKin(ask: Ask, kin: Kin): void {
-    this.borrowers.delete(ask);
-    const ends = kin.end(ask);
-    if (ends.length === 0 && kin.family.waiting.size === 0) return;
-    this.#outbox.send(
-      new Notice(() => {
-        for (const end of ends) end();
-        for (const sibling of [...kin.family.waiting]) sibling.desk.lendAgain(sibling);
-      }),
-    );
+    if (ask.kin !== null) this.nesting.over(ask, ask.kin);
   }
 
   /** Something came back in the family: whoever can go on does. */
   lendAgain(ask: Ask): void {
-    if (ask.kin !== null && this.borrowers.has(ask)) this.#lend(ask, ask.kin);
+    this.nesting.again(ask);
     this.#outbox.flush();
   }
 

@@ -24,7 +24,7 @@ export interface DrainReport {
 export function drainDesk(desk: Desk, { timeout }: DrainOptions = {}): Promise<DrainReport> {
   if (timeout !== undefined) nonNegative('drain timeout (ms)', timeout);
   const since = desk.now();
-  const refused = desk.state.line.size + desk.borrowers.size + desk.suspended.asks.length;
+  const refused = desk.state.line.size + desk.nesting.borrowers.size + desk.suspended.asks.length;
   desk.stop();
   return new Promise((resolve, reject) => {
     const end = (): void => {

@@ -139,7 +139,7 @@ export class Grant {
     factory: (grant: Grant) => O,
     options?: AdmitOptions<undefined, R>,
   ): Observable<ObservedValueOf<O> | ObservedValueOf<R>> {
-    return this.#ask.desk.deferInside(this.#ask, this, demand, factory, options);
+    return this.#ask.desk.nesting.defer(this.#ask, this, demand, factory, options);
   }
 
   /** Gives back what work holds; what time replenishes stays spent. */

@@ -64,7 +64,7 @@ export class Item<T> extends Ask {
 
   next(value: unknown): void {
     const { consumer, desk } = this.run;
-    if (desk.nested === 'off') consumer.next(value);
+    if (desk.nesting.policy === 'off') consumer.next(value);
     // Whoever gets the value is no part of the job that made it.
     else inside(this.kin?.parent ?? null, () => { consumer.next(value); });
   }
@@ -127,7 +127,7 @@ export class Item<T> extends Ask {
     if (subscriber.closed) this.#end();
     else subscriber.add(this);
     if (run.roomMade === null) return;
-    if (run.desk.nested === 'off') run.roomMade();
+    if (run.desk.nesting.policy === 'off') run.roomMade();
     else inside(this.kin?.parent ?? null, run.roomMade);
   }
 

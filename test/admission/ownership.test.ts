@@ -157,10 +157,12 @@ describe('maxHold', () => {
     subscribe('rx-admission:warning', hear);
     vi.useFakeTimers();
     try {
-      await held(made, { job: 7 });
+      // Kept, and settled in the end: one that is collected would be told of too, whenever that is.
+      const grant = await held(made, { job: 7 });
       made.clock.advanceTo(5);
       expect(heard).toMatchObject([{ admission: { name: 'admission' }, warning: { type: 'LONG_HOLD', job: 7 } }]);
       expect(() => vi.runAllTimers()).toThrow('full disk');
+      grant.release();
     } finally {
       vi.useRealTimers();
       unsubscribe('rx-admission:warning', hear);

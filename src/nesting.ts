@@ -1,0 +1,129 @@
+/** Asks that are part of a job, at one desk: what they may borrow of it, and what is said where nobody lends. */
+import { Observable, of, type ObservableInput, type ObservedValueOf } from 'rxjs';
+import { admitFrom, type AdmitOptions } from './admit.js';
+import { nestOf, type Ask } from './ask.js';
+import type { Demand } from './demand.js';
+import type { Desk } from './desk.js';
+import { NestedAskError, type AdmissionError } from './errors.js';
+import type { Grant } from './grant.js';
+import { Kin, living, type Nest } from './nest.js';
+import { around, tellParent, type NestedPolicy } from './nested.js';
+import { assertOptions } from './options.js';
+import { assertWork } from './work.js';
+
+/** What the desk does with an ask once it is known whose it is. */
+export interface NestingPorts {
+  /** It asks the line for its demand. */
+  enter(ask: Ask): void;
+  /** It waits without standing in line. */
+  wait(ask: Ask): void;
+  refuse(ask: Ask, error: AdmissionError): void;
+  /** In order after what is being carried out. */
+  afterwards(work: () => void): void;
+}
+
+export class Nesting {
+  /** Those that wait for a permit of their own job, which a sibling has borrowed; they are in no line. */
+  readonly borrowers = new Set<Ask>();
+  readonly #desk: Desk;
+  readonly #ports: NestingPorts;
+
+  constructor(
+    desk: Desk,
+    readonly policy: NestedPolicy,
+    ports: NestingPorts,
+  ) {
+    this.#desk = desk;
+    this.#ports = ports;
+  }
+
+  /** Whoever was told its job borrows from it, whatever the policy; others are found where jobs are followed. */
+  ask(ask: Ask, told: Nest | null): void {
+    if (told !== null) this.#lend(ask, new Kin(ask.demand, told));
+    else if (this.policy === 'off') this.#ports.enter(ask);
+    else this.#followed(ask, this.policy);
+  }
+
+  /** A call that is part of the job of a grant: see `Grant.defer`. */
+  defer<O extends ObservableInput<unknown>, R extends ObservableInput<unknown>>(
+    ask: Ask,
+    grant: Grant,
+    demand: Demand | (() => Demand),
+    factory: (grant: Grant) => O,
+    options?: AdmitOptions<undefined, R>,
+  ): Observable<ObservedValueOf<O> | ObservedValueOf<R>> {
+    assertWork('defer', factory);
+    assertOptions('defer', options);
+    return new Observable((consumer) => {
+      const whole = typeof demand === 'function' ? demand() : demand;
+      const call$ = of(undefined).pipe(admitFrom(this.#desk)(whole, (_nothing: undefined, inner) => factory(inner), options));
+      return tellParent(nestOf(ask, grant), () => call$.subscribe(consumer));
+    });
+  }
+
+  /** Something came back in the family: whoever can go on does. */
+  again(ask: Ask): void {
+    if (ask.kin !== null && this.borrowers.has(ask)) this.#lend(ask, ask.kin);
+  }
+
+  /** Afterwards, and not in the midst of it: what was lent is back, and siblings and the jobs around may go on. */
+  over(ask: Ask, kin: Kin): void {
+    this.borrowers.delete(ask);
+    const ends = kin.end(ask);
+    if (ends.length === 0 && kin.family.waiting.size === 0) return;
+    this.#ports.afterwards(() => {
+      for (const end of ends) end();
+      for (const sibling of [...kin.family.waiting]) sibling.desk.lendAgain(sibling);
+    });
+  }
+
+  #followed(ask: Ask, policy: Exclude<NestedPolicy, 'off'>): void {
+    const parent = living(around());
+    if (parent === null) {
+      this.#ports.enter(ask);
+      return;
+    }
+    const kin = new Kin(ask.demand, parent);
+    const accounts = policy === 'lend' ? [] : kin.plan().loans.map(({ account }) => account.name);
+    const what = `a job asks for ${accounts.join(', ')} while it holds it: give both in one demand, or ask by grant.defer`;
+    switch (policy) {
+      case 'lend':
+        this.#lend(ask, kin);
+        return;
+      case 'refuse':
+        if (accounts.length === 0) break;
+        this.#ports.refuse(ask, new NestedAskError(what, { account: accounts[0] }));
+        return;
+      case 'warn': {
+        if (accounts.length === 0) break;
+        const { job, demand, askedAt: at, trace } = ask;
+        const message = trace === null ? what : `${what}\n  asked for\n${trace}`;
+        this.#desk.warnings.tell({ type: 'NESTED_ASK', at, job, parent: parent.ask.job, demand, accounts, message });
+      }
+    }
+    ask.kin = kin;
+    this.#ports.enter(ask);
+  }
+
+  /** The ask runs on what its job holds and asks the line for the rest; or waits until a sibling is done with it. */
+  #lend(ask: Ask, kin: Kin): void {
+    ask.kin = kin;
+    const plan = kin.plan();
+    if (kin.borrow(ask, plan)) {
+      this.borrowers.delete(ask);
+      if (plan.loans.length > 0) this.#askForTheRest(ask, plan.rest);
+      this.#ports.enter(ask);
+    } else if (!this.borrowers.has(ask)) {
+      this.borrowers.add(ask);
+      this.#ports.wait(ask);
+    }
+  }
+
+  #askForTheRest(ask: Ask, rest: Demand): void {
+    const { ledger } = this.#desk;
+    const whole = ask.named;
+    ask.demand = rest;
+    ask.named = ledger.name(rest);
+    if (whole !== null) ledger.unname(whole);
+  }
+}
