@@ -76,7 +76,7 @@ describe('npm start', () => {
   }, PATIENCE);
 
   it('keeps its promise at Anthropic, whose 429s are told as such', async () => {
-    const { code, stdout, stderr } = await start('--provider anthropic --calls 30 --rpm 25 --concurrency 8 --compare bare'.split(' '));
+    const { code, stdout, stderr } = await start('--provider anthropic --calls 30 --rpm 28 --concurrency 8 --compare bare'.split(' '));
     expect(stderr).toBe('');
     expect(cells(stdout, '')).toEqual(['bare', 'admitted']);
     expect(cells(stdout, 'completed')[1]).toBe('30 of 30');
