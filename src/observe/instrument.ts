@@ -2,6 +2,7 @@
 import { CHANNELS, amountOf, type Admission, type AdmissionStatus, type AskMessage, type RefusedMessage, type SettledMessage } from '../index.js';
 import { instrumentsOf, type Gauges, type Instruments } from './instruments.js';
 import { listenTo } from '#platform';
+import { SeenAccounts } from './seen-accounts.js';
 import type { Attributes, BatchResult, MeterLike, ObservableGauge, Span, TracerLike } from './otel-api.js';
 
 export interface InstrumentOptions {
@@ -63,8 +64,10 @@ function listen(admission: Admission, listener: Listener): () => void {
 
 function measured(admission: Admission, { decisions, wait, hold, weight, gauges }: Instruments, meter: MeterLike): () => void {
   const own: Attributes = { 'rx.admission.name': admission.name };
+  const seen = new SeenAccounts();
   const decided = (message: AskMessage, how: Attributes): void => {
-    const account = message.heldOn.at(-1);
+    seen.see(message.demand);
+    const account = message.heldOn.at(-1) ?? refusedBy(message);
     const attributes = { ...own, ...how, ...(account === undefined ? {} : { 'rx.admission.account': account }) };
     decisions.add(1, attributes);
     wait.record(message.waited / MS, attributes);
@@ -86,7 +89,8 @@ function measured(admission: Admission, { decisions, wait, hold, weight, gauges 
   });
   const all = Object.values<ObservableGauge>({ ...gauges });
   const observe = (result: BatchResult): void => {
-    observeStatus(admission.status(), gauges, own, result);
+    const status = admission.status();
+    observeStatus({ ...status, accounts: seen.views(admission, status.accounts) }, gauges, own, result);
     result.observe(gauges.violations, admission.check().length, own);
   };
   meter.addBatchObservableCallback(observe, all);
@@ -95,6 +99,9 @@ function measured(admission: Admission, { decisions, wait, hold, weight, gauges 
     meter.removeBatchObservableCallback(observe, all);
   };
 }
+
+/** Refused at once, by an account that it never waited for. */
+const refusedBy = (message: AskMessage): string | undefined => (message as Partial<RefusedMessage>).error?.account;
 
 const outcomeOf = ({ error }: RefusedMessage): Attributes =>
   error === null
@@ -108,9 +115,11 @@ function observeStatus(status: AdmissionStatus, gauges: Gauges, own: Attributes,
   result.observe(gauges.queueAge, (waiters[0]?.waited ?? 0) / MS, own);
   result.observe(gauges.held, grants.length, own);
   result.observe(gauges.holdAge, (grants[0]?.age ?? 0) / MS, own);
-  for (const { name, category, capacity, inUse, waiters: held } of accounts) {
+  for (const { name, category, capacity, inUse, waiters: held, indicator } of accounts) {
     const about = { ...own, 'rx.admission.account': name, 'rx.admission.category': category };
     result.observe(gauges.waiters, held, about);
+    result.observe(gauges.throttle, Number(/^throttle:([\d.]+)x$/.exec(indicator ?? '')?.[1] ?? 1), about);
+    result.observe(gauges.blocked, indicator === 'blocked' ? 1 : 0, about);
     // One that cannot tell just now leaves a gap.
     if (Number.isNaN(capacity) || Number.isNaN(inUse)) continue;
     result.observe(gauges.limit, capacity, about);

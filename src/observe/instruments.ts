@@ -32,6 +32,8 @@ export interface Gauges {
   readonly used: ObservableGauge;
   readonly available: ObservableGauge;
   readonly waiters: ObservableGauge;
+  readonly throttle: ObservableGauge;
+  readonly blocked: ObservableGauge;
 }
 
 export function instrumentsOf(meter: MeterLike): Instruments {
@@ -53,6 +55,8 @@ export function instrumentsOf(meter: MeterLike): Instruments {
       limit: gauge('capacity.limit', '{permit}', 'What an account has in all, as it is now'),
       used: gauge('capacity.used', '{permit}', 'What is in use of an account'),
       available: gauge('capacity.available', '{permit}', 'What is left of an account; below zero after its limit was lowered'),
+      throttle: gauge('capacity.throttle', '1', 'How many times slower than configured an account goes; 1 when nominal'),
+      blocked: gauge('capacity.blocked', '1', '1 while an account lets nobody in: closed, or its circuit open'),
       waiters: gauge('capacity.waiters', '{request}', 'Asks that an account holds up'),
     },
   };

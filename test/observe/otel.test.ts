@@ -5,7 +5,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { AbstractAccount, CountingGate, createAdmission, demand, type Admission, type Grant } from 'rx-admission';
+import { AbstractAccount, CountingGate, TokenBucket, createAdmission, demand, type Admission, type Grant } from 'rx-admission';
 import { instrument } from 'rx-admission/otel';
 import { VirtualTimeScheduler } from 'rxjs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -119,6 +119,26 @@ describe('metrics', () => {
     expect(family(asked)).toEqual(family(told));
   });
 
+  it('go on for an account that nobody holds any more, with what throttles or blocks it', async () => {
+    const bucket = new TokenBucket({ name: 'tokens', tokensPerMinute: 100 });
+    const grant = admission.tryAcquire(demand(gate, [bucket, 100]));
+    expect(await value('rx_admission_capacity_used', 'account="gate"')).toBe(1);
+    grant?.release();
+    gate.resize(5);
+    bucket.record429();
+    expect(await value('rx_admission_capacity_used', 'account="gate"')).toBe(0);
+    expect(await value('rx_admission_capacity_limit', 'account="gate"')).toBe(5);
+    expect(await value('rx_admission_capacity_throttle', 'account="tokens"')).toBe(1.5);
+    bucket.closeUntil(clock.frame + 1_000);
+    expect(await value('rx_admission_capacity_blocked', 'account="tokens"')).toBe(1);
+    expect(await value('rx_admission_capacity_blocked', 'account="gate"')).toBe(0);
+  });
+
+  it('name the account that refused at once', async () => {
+    admission.acquire(demand([gate, 9])).catch(() => undefined);
+    expect(await value('rx_admission_decisions_total', 'rx_admission_reason="circuit_blocked",rx_admission_account="gate"')).toBe(1);
+  });
+
   it('leave a gap where an account cannot tell', async () => {
     class Mute extends AbstractAccount {
       readonly capacity = 1;
@@ -139,9 +159,12 @@ describe('metrics', () => {
       }
       override readonly replenishment = 'release';
     }
-    admission.tryAcquire(demand(new Mute('mute')));
-    expect(await value('rx_admission_capacity_waiters', 'account="mute"')).toBe(0);
-    expect(await text()).not.toContain('capacity_used{');
+    const grant = admission.tryAcquire(demand(new Mute('mute')));
+    for (const step of ['held', 'idle']) {
+      expect([step, await value('rx_admission_capacity_waiters', 'account="mute"')]).toEqual([step, 0]);
+      expect(await text()).not.toContain('capacity_used{');
+      grant?.release();
+    }
   });
 
   it('say nothing of another admission, nor of anything once they are stopped', async () => {
