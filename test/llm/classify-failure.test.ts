@@ -13,6 +13,7 @@ import {
   mistral,
   openai,
   openaiStreams,
+  openrouterStreams,
   others,
   type Recorded,
 } from './recorded.js';
@@ -53,14 +54,14 @@ const CALLS: readonly (readonly [sdk: string, table: readonly Recorded[]])[] = [
 ];
 
 const STREAMS: readonly (readonly [sdk: string, table: readonly Recorded[]])[] = [
-  ['openai', openaiStreams],
+  ['openai', [...openaiStreams, ...openrouterStreams]],
   ['ai of openai', openaiStreams],
-  ['langchain', openaiStreams],
-  ['groq-sdk', openaiStreams],
+  ['langchain', [...openaiStreams, ...openrouterStreams]],
+  ['groq-sdk', [...openaiStreams, ...openrouterStreams]],
   ['@anthropic-ai/sdk', anthropicStreams],
   ['ai of anthropic', anthropicStreams],
   ['@google/genai', geminiStreams],
-  ['fetch', [...openaiStreams, ...anthropicStreams, ...geminiStreams]],
+  ['fetch', [...openaiStreams, ...openrouterStreams, ...anthropicStreams, ...geminiStreams]],
 ];
 
 describe.each(CALLS)('an error of %s', (sdk, table) => {

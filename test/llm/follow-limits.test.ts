@@ -67,6 +67,7 @@ describe('limits that are followed', () => {
     ['what is stated is no limit', openai({ 'limit-tokens': -1, 'remaining-tokens': -1, 'limit-requests': 0, 'remaining-requests': 0 })],
     ['it counts by the day', readRateLimits({ 'x-groq-region': 'a', 'x-ratelimit-limit-requests': '5', 'x-ratelimit-remaining-requests': '0' })],
     ['it counts by the second', readRateLimits({ 'x-tokenlimit-limit': '5', 'x-tokenlimit-remaining': '0' })],
+    ['it is the legacy limit that is based on usage', openai({ 'limit-tokens_usage_based': 5, 'remaining-tokens_usage_based': 0 })],
     ['it is of a pool that is billed apart', readRateLimits({ 'anthropic-organization-id': 'a', 'anthropic-priority-input-tokens-limit': '5' })],
   ])('stay where %s', (_where, read) => {
     const { bucket, hears } = scene();
@@ -113,6 +114,14 @@ describe('what remains', () => {
     // The provider has seen one call of five yet.
     hears(openai({ 'remaining-tokens': 50_000 }));
     expect(bucket.tokens()).toBe(10_000);
+  });
+
+  it('refills all the time: a reset is when it is full again, and nobody waits for that', () => {
+    const { clock, bucket, hears } = scene();
+    hears(readRateLimits({ 'x-ratelimit-limit-tokens': '60000', 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '1m0s' }));
+    expect([bucket.tokens(), bucket.status().closedUntil]).toEqual([0, null]);
+    clock.advanceTo(2_000);
+    expect(bucket.tokens()).toBe(2_000);
   });
 
   it('is rounded by the provider, and could be half a step more', () => {

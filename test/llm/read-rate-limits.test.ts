@@ -144,6 +144,12 @@ describe('OpenAI', () => {
     });
   });
 
+  it('keeps the legacy limit that is based on usage apart, as nobody else’s tokens', () => {
+    const legacy = { 'x-ratelimit-limit-tokens_usage_based': '40000', 'x-ratelimit-remaining-tokens_usage_based': '39000', 'x-ratelimit-reset-tokens_usage_based': '1.5s' };
+    expect(read({ ...headers, ...legacy }).limits.at(-1)).toEqual({ meter: 'tokens', period: MINUTE, limit: 40_000, remaining: 39_000, resetIn: 1_500, grain: 1, pool: 'usage based' });
+    expect(limitOf('tokens', { ...headers, ...legacy })?.limit).toBe(200_000);
+  });
+
   it('counts by the day what takes longer than any minute to come back, under the same name', () => {
     // 10,000 a day, 100 used: full again in 14 min 24 s.
     expect(limitOf('requests', openai('14m24s', '9900', '10000'))?.period).toBe(DAY);

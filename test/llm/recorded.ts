@@ -57,14 +57,19 @@ export const openai: readonly Recorded[] = [
   entry('credits used up', 429, openaiError('No credits are left', 'insufficient_quota', 'credit_balance_exhausted'), stop('quota exhausted')),
   entry('spend limit of a project', 429, openaiError('The project has reached its limit', 'insufficient_quota', 'project_spend_limit_exceeded'), stop('quota exhausted')),
   entry('spend limit of an organization', 429, openaiError('The limit is reached', 'requests', 'organization_spend_limit_exceeded'), stop('spend limit')),
+  // Each by its code alone: the type is not always `insufficient_quota`.
+  ...(['credit_balance_exhausted', 'billing_hard_limit_reached'] as const).map((code) => entry(`${code}, by its code`, 429, openaiError('No more', 'requests', code), stop('quota exhausted'))),
+  ...(['project_spend_limit_exceeded', 'organization_usage_limit_exceeded'] as const).map((code) => entry(`${code}, by its code`, 429, openaiError('No more', 'requests', code), stop('spend limit'))),
   entry('larger than the limit', 429, openaiError('Request too large for gpt-5 on tokens per min (TPM): Limit 30000, Requested 48000.', 'tokens', 'rate_limit_exceeded'), stop('larger than the limit')),
   entry('not to be tried again', 429, openaiError(rateLimit, 'tokens', 'rate_limit_exceeded'), { kind: 'stop', reason: 'rate limited', weight: 1, retryAfter: 2 }, { 'retry-after': '2', 'x-should-retry': 'false' }),
   entry('a server error, not to be tried again', 500, openaiError('The server had an error', 'server_error', null), stop('server error'), { 'x-should-retry': 'false' }),
   entry('context too long', 400, openaiError('This model holds 128000 tokens', 'invalid_request_error', 'context_length_exceeded'), stop('context too long')),
   entry('slow down', 503, openaiError('Slow down', 'server_error', 'slow_down'), capacity('asked to slow down', 3)),
+  entry('slow down, as a 429', 429, openaiError('Slow down', 'requests', 'slow_down'), capacity('asked to slow down', 3)),
   entry('server error', 500, openaiError('The server had an error', 'server_error', null), transient('server error')),
   entry('bad gateway, in HTML', 502, '<html>502</html>', transient('server error')),
   entry('wrong key', 401, openaiError('Incorrect API key', 'invalid_request_error', 'invalid_api_key'), stop('not allowed')),
+  entry('not allowed', 403, openaiError('Country not supported', 'request_forbidden', 'unsupported_country'), stop('not allowed')),
   entry('no such model', 404, openaiError('No such model', 'invalid_request_error', 'model_not_found'), stop('refused')),
   entry('a status nobody knows', 418, '', stop('refused')),
   entry('a status of a server that nobody knows', 599, '', transient('server error')),
@@ -74,6 +79,11 @@ export const openaiStreams: readonly Recorded[] = [
   streamed('too fast', `data: ${JSON.stringify(openaiError(rateLimit, 'tokens', 'rate_limit_exceeded'))}\n\n`, wait()),
   streamed('quota exhausted', `data: ${JSON.stringify(openaiError('none', 'insufficient_quota', 'insufficient_quota'))}\n\n`, stop('quota exhausted')),
   streamed('server error', `data: ${JSON.stringify(openaiError('oops', 'server_error', null))}\n\n`, transient('server error')),
+];
+
+/** As OpenRouter passes on what one behind it answered: among choices, with the status as its code. The AI SDK drops it. */
+export const openrouterStreams: readonly Recorded[] = [
+  streamed('too fast, beside its choices', `data: ${JSON.stringify({ id: 'a', object: 'chat.completion.chunk', error: { code: 429, message: 'Rate limited' }, choices: [{ index: 0, delta: { content: '' }, finish_reason: 'error' }] })}\n\n`, wait()),
 ];
 
 export const azure: readonly Recorded[] = [
@@ -96,6 +106,7 @@ export const anthropic: readonly Recorded[] = [
   entry('spend limit', 429, anthropicError('rate_limit_error', 'Limit', { error_code: 'enforced_spend_limit_reached' }), stop('spend limit'), anthropicHeaders),
   entry('overloaded', 529, anthropicError('overloaded_error', 'Overloaded'), capacity('overloaded', 3)),
   entry('overloaded, without a body', 529, '', capacity('overloaded', 3)),
+  entry('overloaded, with a hint', 529, anthropicError('overloaded_error', 'Overloaded'), capacity('overloaded', 3, { retryAfter: 8 }), { 'retry-after': '8' }),
   entry('billing', 402, anthropicError('billing_error', 'Check your billing'), stop('billing')),
   entry('usage limit', 400, anthropicError('invalid_request_error', 'You have reached your specified API usage limits.'), stop('usage limit')),
   entry('too large', 413, anthropicError('request_too_large', 'Request exceeds the maximum size'), stop('request too large')),
@@ -122,6 +133,7 @@ export const gemini: readonly Recorded[] = [
   entry('the day used up', 429, googleError(429, 'RESOURCE_EXHAUSTED', 'Please retry in 10h17m5.72s.', [quota('GenerateRequestsPerDayPerProjectPerModel-FreeTier')]), stop('daily quota exhausted', { retryAfter: 37_025.72 })),
   entry('no quota at all', 429, googleError(429, 'RESOURCE_EXHAUSTED', 'Quota exceeded for metric: m, limit: 0, model: g', [quota('GenerateRequestsPerMinutePerProject-FreeTier')]), stop('no quota on this tier')),
   entry('overloaded', 503, googleError(503, 'UNAVAILABLE', 'The model is overloaded. Please try again later.'), capacity('overloaded', 3)),
+  entry('no credits', 402, googleError(402, 'RESOURCE_EXHAUSTED', 'Add credits'), stop('out of credits')),
   entry('server error', 500, googleError(500, 'INTERNAL', 'An internal error'), transient('server error')),
   entry('refused', 400, googleError(400, 'INVALID_ARGUMENT', 'No such field'), stop('refused')),
 ];
@@ -149,6 +161,7 @@ export const others: readonly Recorded[] = [
   entry('Together, over its dynamic limit', 429, { error: { message: 'slow' } }, wait({ provider: 'together' }), { 'x-tokenlimit-limit': '100' }),
   entry('OpenRouter without credits', 402, { error: { code: 402, message: 'Insufficient credits' } }, stop('out of credits')),
   entry('OpenRouter, of one behind it', 200, { error: { code: 429, message: 'Rate limited', metadata: { provider_code: 429 } }, choices: [{ finish_reason: 'error' }] }, wait({ status: 429 })),
+  entry('OpenRouter, of one behind it, by the code that only that one names', 200, { error: { code: 'provider_error', message: 'Provider returned error', metadata: { provider_code: 429 } } }, wait({ status: 429 })),
   entry('Bedrock, throttled', 429, { message: 'Too many tokens, please wait' }, wait({ provider: 'bedrock' }), { 'x-amzn-errortype': 'ThrottlingException:http://internal' }),
   entry('Bedrock, its model not ready', 429, { __type: 'com.amazon.bedrock#ModelNotReadyException', message: 'wait' }, transient('model not ready')),
 ];
