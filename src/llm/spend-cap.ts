@@ -1,6 +1,7 @@
 /** A cap on money, consulted before a call asks for anything: what is spent, and what siblings in flight may still cost. */
 import { RefusedError } from '../index.js';
 import type { Estimate } from './estimate.js';
+import { assertKnown, type Known } from './known-options.js';
 import type { LlmCall } from './call.js';
 import type { Usage } from './usage.js';
 
@@ -41,6 +42,8 @@ export interface CallSpending {
   readonly cancel: () => void;
 }
 
+const KNOWN: Known<SpendCapOptions> = { limit: true, price: true, currency: true, name: true };
+
 /** Sums of cents in binary fractions: less than this is no difference. */
 const SLACK = 1e-9;
 
@@ -58,6 +61,7 @@ const SLACK = 1e-9;
  * ```
  */
 export function spendCap(options: SpendCapOptions): SpendCap {
+  assertKnown('spendCap', options, KNOWN);
   return new SpendCap(options);
 }
 
@@ -69,7 +73,7 @@ export class SpendCap {
   #spent = 0;
   #inFlight = 0;
 
-  constructor({ limit, price, name = 'spend', currency = typeof limit === 'number' ? 'USD' : limit.currency }: SpendCapOptions) {
+  constructor({ limit, price, name = 'spend', currency = typeof limit === 'object' ? limit.currency : 'USD' }: SpendCapOptions) {
     this.name = name;
     this.currency = currency;
     this.#price = price;
@@ -141,11 +145,11 @@ export class SpendCap {
 
   /** Of this cap's own currency: there is no rate that would not be a guess. */
   #amount(what: string, money: number | Money): number {
-    const { amount, currency } = typeof money === 'number' ? { amount: money, currency: this.currency } : money;
+    const { amount, currency } = typeof money === 'object' ? money : { amount: money, currency: this.currency };
     if (currency !== this.currency) {
       throw new TypeError(`${this.name}: ${what} is in ${currency}, and the cap in ${this.currency}; convert it, or keep a cap of its own`);
     }
-    if (Number.isFinite(amount) && amount >= 0) return amount;
+    if (typeof amount === 'number' && Number.isFinite(amount) && amount >= 0) return amount;
     throw new RangeError(`${this.name}: ${what} must be an amount from zero up, not ${String(amount)}`);
   }
 }

@@ -45,6 +45,8 @@ describe('a cap', () => {
       expect(() => spendCap({ limit: bad, price: cents })).toThrow(RangeError);
     }
     expect(cap.status()).toMatchObject({ spent: 0, inFlight: 0 });
+    expect(() => spendCap({ max: 1 } as never)).toThrow('spendCap has no option "max"; it has limit, price, currency, name');
+    expect(() => spendCap({ price: cents } as never)).toThrow('spend: limit must be an amount from zero up, not undefined');
   });
 
   it('is passed by nobody who costs no more than was set aside, in whatever order calls come and go', () => {

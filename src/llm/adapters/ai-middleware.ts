@@ -5,6 +5,7 @@ import { settingsOf, type AdmittedOptions } from '../fetch/admitted-options.js';
 import { heldStream } from '../fetch/held-stream.js';
 import type { Passage } from '../fetch/passage.js';
 import { Turnstile } from '../fetch/turnstile.js';
+import { assertAdmission } from '../known-options.js';
 import { inner, isJson, type Json, type Usage } from '../usage.js';
 
 /** What is read of a call, by shape; the same from version 5 of the SDK on. */
@@ -50,6 +51,7 @@ export interface AiMiddleware {
  * ```
  */
 export function aiMiddleware(admission: Admission, options: AdmittedOptions): AiMiddleware {
+  assertAdmission('aiMiddleware', admission);
   const settings = settingsOf('aiMiddleware', options);
   const turnstile = new Turnstile(admission, settings);
   const enter = (wrapped: Wrapped, operation: string): Promise<Passage> =>

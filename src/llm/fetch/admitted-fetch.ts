@@ -1,6 +1,7 @@
 /** A `fetch` that lets calls of a model in one by one, for any SDK that takes one. */
 import type { Admission } from '../../index.js';
-import { settingsOf, type AdmittedOptions } from './admitted-options.js';
+import { assertAdmission, type Known } from '../known-options.js';
+import { ADMITTED, settingsOf, type AdmittedOptions } from './admitted-options.js';
 import { exchange } from './exchange.js';
 import { askingForUsage, lacksUsage } from './include-usage.js';
 import { readCall, type FetchInit, type FetchInput } from './read-call.js';
@@ -41,18 +42,27 @@ export type Fetch = (input: FetchInput, init?: FetchInit) => Promise<Response>;
  * ```
  */
 export function admittedFetch(admission: Admission, options: AdmittedFetchOptions): Fetch {
-  const through = admittedRequests('admittedFetch', admission, options);
+  const through = admittedRequests('admittedFetch', admission, options, FETCH);
   // Looked up at each call: a global one that a test or a tracer replaces is honoured.
   const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
   return (input, init) => through(input, init, send);
 }
 
+const REQUESTS: Known<AdmittedRequestOptions> = { ...ADMITTED, usage: true, onRefused: true };
+const FETCH: Known<AdmittedFetchOptions> = { ...REQUESTS, fetch: true };
+
 /** Each request of HTTP, whatever sends it. */
 export type AdmittedRequests = (input: FetchInput, init: FetchInit | undefined, send: Fetch) => Promise<Response>;
 
 /** @throws TypeError when no account is named. */
-export function admittedRequests(way: string, admission: Admission, options: AdmittedRequestOptions): AdmittedRequests {
-  const settings = settingsOf(way, options);
+export function admittedRequests(
+  way: string,
+  admission: Admission,
+  options: AdmittedRequestOptions,
+  known: Readonly<Record<string, true>> = REQUESTS,
+): AdmittedRequests {
+  assertAdmission(way, admission);
+  const settings = settingsOf(way, options, known);
   const turnstile = new Turnstile(admission, settings);
   return async (input, init, send) => {
     const read = await readCall(input, init);

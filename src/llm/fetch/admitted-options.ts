@@ -6,6 +6,7 @@ import { Estimator } from '../estimate.js';
 import type { ClassifiedFailure } from '../failure.js';
 import { Feedback, type FeedbackOptions } from '../feedback.js';
 import type { FollowOptions } from '../follow-limits.js';
+import { assertKnown, type Known } from '../known-options.js';
 import type { RateLimitsRead } from '../rate-limits.js';
 import type { SpendCap } from '../spend-cap.js';
 
@@ -64,11 +65,40 @@ export type Settings = Omit<AdmittedOptions, 'follow'> & {
   readonly log: Log;
 };
 
-/** @throws TypeError when no account is named; RangeError when a time or the jitter is none. */
-export function settingsOf(way: string, options: AdmittedOptions): Settings {
+/** What every adapter reads. */
+export const ADMITTED: Known<AdmittedOptions> = {
+  tokens: true,
+  input: true,
+  output: true,
+  permits: true,
+  demand: true,
+  charge: true,
+  spend: true,
+  estimator: true,
+  maxWait: true,
+  maxHold: true,
+  job: true,
+  classify: true,
+  jitter: true,
+  random: true,
+  outcome: true,
+  follow: true,
+  onLimits: true,
+  log: true,
+};
+
+/**
+ * @throws TypeError when no account is named, or on an option that nobody reads; RangeError when a time or the jitter is
+ *   none.
+ */
+export function settingsOf(way: string, options: AdmittedOptions, known: Readonly<Record<string, true>> = ADMITTED): Settings {
+  assertKnown(way, options, known);
   const { tokens, input, output, permits, demand, maxHold = MAX_HOLD, maxWait = Infinity } = options;
   if ([tokens, input, output, permits, demand].every((each) => each === undefined)) {
     throw new TypeError(`${way} names no account, and would admit everything: give it tokens, permits or a demand`);
+  }
+  if (permits !== undefined && typeof permits !== 'function' && !Array.isArray(permits)) {
+    throw new TypeError(`permits of ${way} is a list of accounts, [places], or how to choose one for each call`);
   }
   for (const [name, ms] of Object.entries({ maxHold, maxWait })) {
     if (!(ms >= 0)) throw new RangeError(`${name} must be zero or a positive number of ms, not ${String(ms)}`);

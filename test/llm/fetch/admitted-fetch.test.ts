@@ -197,6 +197,17 @@ describe('admittedFetch', () => {
     expect(server.asked.map(({ path }) => path)).toEqual(['/v1/models']);
   });
 
+  it.each<[unknown, unknown, RegExp]>([
+    [undefined, { permits: [], token: 1 }, /^admittedFetch has no option "token"; it has tokens, input,/],
+    [undefined, { permits: new CountingGate({ name: 'places', capacity: 1 }) }, /^permits of admittedFetch is a list of accounts/],
+    [undefined, undefined, /^the options of admittedFetch are an object of tokens, .*, not left out/],
+    [undefined, 'tokens', /not string/],
+    [new CountingGate({ name: 'places', capacity: 1 }), { permits: [] }, /^admittedFetch needs an admission, made by createAdmission\(\)/],
+  ])('names what was given in the wrong place: %#', (admission, options, message) => {
+    const given = (admission ?? createAdmission()) as Admission;
+    expect(() => admittedFetch(given, options as AdmittedFetchOptions)).toThrow(message);
+  });
+
   it('needs an account, and says so', () => {
     expect(() => admittedFetch(createAdmission(), {})).toThrow(/names no account/);
     expect(() => admittedFetch(createAdmission(), { permits: [], maxHold: -1 })).toThrow(/maxHold/);
