@@ -4,7 +4,7 @@ import { DAY, MINUTE, openaiGroup, type Provider } from './provider.js';
 export const groq: Provider = {
   name: 'groq',
   marks: ['x-groq-region', 'x-groq-id'],
-  rateLimits: [openaiGroup('requests', 'requests', MINUTE), openaiGroup('tokens', 'tokens', MINUTE)],
+  rateLimits: [openaiGroup('requests', 'requests', DAY), openaiGroup('tokens', 'tokens', MINUTE)],
   failures: [
     // The flex tier is busy, and says so by a status of its own.
     { kind: 'capacity', reason: 'flex tier busy', weight: 1, words: ['capacity_exceeded'] },
