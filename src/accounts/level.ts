@@ -8,7 +8,7 @@
 /** Refill is per minute, as providers state it. */
 const MINUTE = 60_000;
 /** Relative slack of one comparison: far above the rounding of one multiplication, far below one unit. */
-const SLACK = 1e-10;
+const SLACK = 1e-12;
 
 /** Invariant: `stored` ≤ `cap`; it is negative only after an adjustment left a debt. */
 export interface Level {

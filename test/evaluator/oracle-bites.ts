@@ -42,8 +42,8 @@ const PLANTED: readonly Planted[] = [
   {
     bug: 'a deadline is taken from the first of a group alone',
     file: 'group.ts',
-    from: 'if (instant < found) found = instant;',
-    to: 'if (instant < found) return instant;',
+    from: 'found = level === 0 ? { instant, amounts } :',
+    to: 'if (level === 0) return { instant, amounts }; found =',
   },
 ];
 
