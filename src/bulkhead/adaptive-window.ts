@@ -26,10 +26,13 @@ export interface Window {
  */
 const LATENCIES = 2;
 
+/** In windows: a latency beyond belief, told once, must not stop the deciding for a day. */
+const LONGEST = 60;
+
 /** A window that opens at a decision; `latency` is that of the window before it, 0 where there was none. */
 export const opened = (openedAt: number, latency: number, { ms }: WindowRule): Window => ({
   openedAt,
-  length: Math.max(ms, LATENCIES * latency),
+  length: Math.min(LONGEST * ms, Math.max(ms, LATENCIES * latency)),
   count: 0,
   sum: 0,
   inFlight: 0,

@@ -39,7 +39,7 @@ export function priorities<const K extends string>(options: PrioritiesOptions<K>
   const guaranteed = atLeast as Readonly<Record<string, number>>;
   const unknown = Object.keys(guaranteed).find((key) => !classes.includes(key as K));
   if (unknown !== undefined) throw new RangeError(`${name}: atLeast names "${unknown}", which is none of ${classes.join(', ')}`);
-  const shares = Object.fromEntries(classes.map((key) => [key, guaranteed[key] ?? 0]));
+  const shares = Object.fromEntries(classes.map((key) => [key, (Object.hasOwn(guaranteed, key) ? guaranteed[key] : undefined) ?? 0]));
   const permits = Object.values(shares);
   if (permits.includes(0) && permits.reduce((sum, share) => sum + share, 0) >= rest.capacity) {
     throw new RangeError(`${name}: every permit is guaranteed, and a class that has none would never be served; leave some over`);

@@ -46,6 +46,7 @@ const known = new WeakMap<TokenBucket, Known>();
  * ```
  */
 export function followLimits(bucket: TokenBucket, read: RateLimitsRead, { sentAt, budget = 'tokens', most }: FollowOptions): void {
+  if (!Number.isFinite(sentAt)) throw new RangeError(`sentAt must be an instant of the bucket's clock (ms), not ${String(sentAt)}`);
   const tokens = tokensOf(read, budget);
   const requests = bindingOf(read, 'requests');
   if (tokens.length === 0 && requests.length === 0) return;

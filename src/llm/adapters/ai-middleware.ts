@@ -60,22 +60,26 @@ export function aiMiddleware(admission: Admission, options: AdmittedOptions): Ai
     specificationVersion: 'v3',
     wrapGenerate: async (wrapped) => {
       const passage = await enter(wrapped, 'generate');
-      const result = await attempted(passage, wrapped.doGenerate);
-      told(passage, result);
-      passage.end({ kind: 'answered', usage: usageIn(result as Json) });
-      return result;
+      return attempted(passage, async () => {
+        const result = await wrapped.doGenerate();
+        told(passage, result);
+        passage.end({ kind: 'answered', usage: usageIn(result as Json) });
+        return result;
+      });
     },
     wrapStream: async (wrapped) => {
       const passage = await enter(wrapped, 'stream');
-      const result = await attempted(passage, wrapped.doStream);
-      told(passage, result);
-      return { ...result, stream: watched(result.stream, passage, settings.maxHold) };
+      return attempted(passage, async () => {
+        const result = await wrapped.doStream();
+        told(passage, result);
+        return { ...result, stream: watched(result.stream, passage, settings.maxHold) };
+      });
     },
   };
 }
 
 /** @throws what the model throws, once the attempt has ended with it. */
-async function attempted<R>(passage: Passage, work: () => PromiseLike<R>): Promise<R> {
+async function attempted<R>(passage: Passage, work: () => Promise<R>): Promise<R> {
   try {
     return await work();
   } catch (error) {

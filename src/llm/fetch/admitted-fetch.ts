@@ -69,7 +69,7 @@ export function admittedRequests(
     if (read === null) return send(input, init);
     const { call, host, text } = read;
     const usageIsOurs = options.usage !== 'leave' && text !== null && lacksUsage(call, host);
-    const sent = usageIsOurs ? askingForUsage(call, init ?? {}) : init;
+    const sent = usageIsOurs ? askingForUsage(call, input, init ?? {}) : init;
     return exchange(turnstile, settings, {
       call,
       signal: init?.signal ?? (input instanceof Request ? input.signal : null),

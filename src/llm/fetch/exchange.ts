@@ -37,8 +37,14 @@ export async function exchange(turnstile: Turnstile, settings: Settings, attempt
     passage.broke(error);
     throw error;
   }
-  passage.heard(response.headers);
-  return response.ok ? watched(response, passage, attempt, settings) : judged(response, passage);
+  try {
+    passage.heard(response.headers);
+    return response.ok ? watched(response, passage, attempt, settings) : await judged(response, passage);
+  } catch (error) {
+    // An answer that is none, or whose body somebody has read or locked already.
+    passage.broke(error);
+    throw error;
+  }
 }
 
 /** An answer of success: its grant is held until the body has ended. */

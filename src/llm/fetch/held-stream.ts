@@ -59,6 +59,12 @@ class Hold<T> {
     this.#holder = holder;
     this.#maxIdle = maxIdle;
     if (maxIdle !== Infinity) this.#watch(maxIdle);
+    // It may break while nobody reads, as when the caller aborts between two reads.
+    reader.closed.catch((error: unknown) => {
+      this.#over(() => {
+        holder.broke(error);
+      });
+    });
   }
 
   async pull(controller: Controller<T>): Promise<void> {
@@ -92,7 +98,7 @@ class Hold<T> {
   async #handOn(controller: Controller<T>): Promise<void> {
     for (;;) {
       const next = await this.#next();
-      const chunks = next.done ? this.#holder.rest() : this.#holder.pass(next.value);
+      const chunks = this.#passed(next);
       for (const chunk of chunks) controller.enqueue(chunk);
       if (next.done) {
         // Before the consumer hears of the end: one that asks again at once finds the permits back.
@@ -103,6 +109,19 @@ class Hold<T> {
         return;
       }
       if (chunks.length > 0) return;
+    }
+  }
+
+  /** What cannot be read is a broken answer: it is not read on. */
+  #passed(next: Awaited<ReturnType<ReadableStreamDefaultReader<T>['read']>>): readonly T[] {
+    try {
+      return next.done ? this.#holder.rest() : this.#holder.pass(next.value);
+    } catch (error) {
+      this.#over(() => {
+        this.#holder.broke(error);
+      });
+      this.#reader.cancel(error).catch(() => undefined);
+      throw error;
     }
   }
 

@@ -14,8 +14,9 @@ export const lacksUsage = ({ operation, protocol, body }: LlmCall, host: string)
   inner(body, 'stream_options').include_usage === undefined;
 
 /** The same request, asking for its usage; the length that it may have stated is not its length any more. */
-export function askingForUsage({ body }: LlmCall, init: RequestInit): RequestInit {
-  const headers = new Headers(init.headers);
+export function askingForUsage({ body }: LlmCall, input: unknown, init: RequestInit): RequestInit {
+  // Those of an init replace those of a Request altogether.
+  const headers = new Headers(init.headers ?? (input instanceof Request ? input.headers : undefined));
   headers.delete('content-length');
   const stream_options = { ...inner(body, 'stream_options'), include_usage: true };
   return { ...init, headers, body: JSON.stringify({ ...body, stream_options }) };

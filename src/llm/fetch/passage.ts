@@ -85,16 +85,20 @@ export class Passage {
     this.#ended = true;
     const { grant, settings } = this.#fields;
     let outcome: Outcome = 'ignored';
-    try {
-      this.#spend(ending);
-      this.#charge(ending);
-      outcome = this.#outcome(ending);
-    } catch (error) {
-      // A fault of what was plugged in must not cost the caller an answer that has come.
-      settings.log.warn(`${this.label}: could not be settled: ${String(error)}`);
-    } finally {
-      grant.release(outcome);
+    const settling = [
+      () => { this.#spend(ending); },
+      () => { this.#charge(ending); },
+      () => { outcome = this.#outcome(ending); },
+    ];
+    for (const settle of settling) {
+      try {
+        settle();
+      } catch (error) {
+        // A fault of what was plugged in must not cost the caller an answer that has come, nor the accounts what they learn.
+        settings.log.warn(`${this.label}: could not be settled: ${String(error)}`);
+      }
     }
+    grant.release(outcome);
   }
 
   #charge(ending: Ending): void {

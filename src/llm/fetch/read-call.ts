@@ -33,17 +33,31 @@ export async function readCall(input: FetchInput, init: FetchInit | undefined): 
   const path = url.pathname;
   if (COUNTING.test(path)) return null;
   const body = init?.body ?? null;
-  const text = body === null && isRequest ? await input.clone().text() : textOf(body);
+  const text = body === null && isRequest && mayAsk(path, input.headers) ? await input.clone().text() : textOf(body);
   const json = jsonOf(text) ?? formOf(body);
   const about = aboutOf(path, json);
   if (about === null) return null;
   return { call: callOf(json, about), host: url.hostname, text: typeof body === 'string' ? body : null };
 }
 
+/** Whether a request's body is worth reading to find out: reading all of it keeps it from being sent meanwhile. */
+const mayAsk = (path: string, headers: Headers): boolean =>
+  [OPERATION, GEMINI, BEDROCK, DEPLOYMENT].some((pattern) => pattern.test(path)) ||
+  (headers.get('content-type') ?? '').includes('json');
+
+/** As it stands where it is no encoded text. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function aboutOf(path: string, json: Json): Pick<LlmCall, 'protocol' | 'operation' | 'model'> | null {
   const inPath = (pattern: RegExp, protocol: Protocol): ReturnType<typeof aboutOf> => {
     const [, model, operation] = pattern.exec(path) ?? [];
-    return model === undefined || operation === undefined ? null : { protocol, operation, model: decodeURIComponent(model) };
+    return model === undefined || operation === undefined ? null : { protocol, operation, model: decoded(model) };
   };
   const named = typeof json.model === 'string' ? json.model : (DEPLOYMENT.exec(path)?.[1] ?? '');
   const operation = OPERATION.exec(path)?.[1] ?? (named === '' ? null : (path.split('/').at(-1) ?? ''));

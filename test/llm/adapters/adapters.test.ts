@@ -245,6 +245,18 @@ describe('aiMiddleware', () => {
     expect([result, specificationVersion, spent()]).toEqual([{ usage, response: {} }, 'v3', cost]);
   });
 
+  it('gives the permit back where what a model answers is none', async () => {
+    const { wrapGenerate, wrapStream } = aiMiddleware(admission, options);
+    const model = { modelId: 'm', provider: 'openai' };
+    await expect(wrapGenerate({ model, params: { prompt: [] }, doGenerate: () => Promise.resolve(undefined as never) })).rejects.toThrow(TypeError);
+    const stream = new ReadableStream();
+    stream.getReader();
+    await expect(wrapStream({ model, params: { prompt: [] }, doStream: () => Promise.resolve({ stream }) })).rejects.toThrow(TypeError);
+    const odd = new ReadableStream({ start: (controller) => { controller.enqueue(null); } });
+    const { stream: held } = await wrapStream({ model, params: { prompt: [] }, doStream: () => Promise.resolve({ stream: odd }) });
+    await expect(held.getReader().read()).rejects.toThrow(TypeError);
+  });
+
   it('hears the limits that the answer’s headers state', async () => {
     const heard: unknown[] = [];
     serve = (asked) => {

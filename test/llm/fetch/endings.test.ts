@@ -160,6 +160,17 @@ describe('a call that is left', () => {
     expect(places.inUse()).toBe(0);
   });
 
+  it('between two reads gives the permits back at once', async () => {
+    serve = (asked) => void streamOpened(asked).write(word('on and on'));
+    const { body } = await scene.opened();
+    await body?.getReader().read();
+    expect(places.inUse()).toBe(1);
+    scene.controller.abort(new Error('not wanted'));
+    await vi.waitFor(() => {
+      expect(places.inUse()).toBe(0);
+    });
+  });
+
   it('unread is cut, and whoever comes to read it later is told why', async () => {
     serve = (asked) => void streamOpened(asked).write(word('unread'));
     const response = await scene.opened({ maxHold: 20 });
@@ -176,6 +187,38 @@ describe('a call that is left', () => {
       expect(await scene.ask({ maxHold })).toContain('slow');
     }
     expect(scene.lines).toEqual([]);
+  });
+});
+
+describe('an answer that is none', () => {
+  const answering = (answer: () => unknown): Fetch => () => Promise.resolve(answer() as Response);
+
+  it.each<[string, () => unknown]>([
+    ['whose body somebody has read', () => {
+      const read = new Response('{}');
+      void read.text();
+      return read;
+    }],
+    ['whose body is locked', () => {
+      const locked = new Response('{}', { status: 500 });
+      locked.body?.getReader();
+      return locked;
+    }],
+    ['that is nothing at all', () => undefined],
+  ])('costs no permit: %s', async (_what, answer) => {
+    expect(await scene.ask({ fetch: answering(answer) })).toMatch(/^TypeError/);
+    expect(places.inUse()).toBe(0);
+  });
+
+  it('costs no permit: whose chunks are no bytes', async () => {
+    const cancelled: unknown[] = [];
+    const odd = new ReadableStream({
+      start: (controller) => { controller.enqueue(null); },
+      cancel: (reason) => void cancelled.push(reason),
+    });
+    const response = { ok: true, status: 200, statusText: '', headers: new Headers({ 'content-type': 'application/json' }), body: odd };
+    expect(await scene.ask({ fetch: answering(() => response) })).toMatch(/^TypeError/);
+    expect([places.inUse(), cancelled.length]).toEqual([0, 1]);
   });
 });
 

@@ -21,6 +21,7 @@ describe('a request that asks a model for something', () => {
     ['a path alone', '/v1/images/generations', { model: 'picture' }, ['openai', 'images/generations', 'picture']],
     ['Anthropic', 'https://api.example/v1/messages', { model: 'claude' }, ['anthropic', 'messages', 'claude']],
     ['Gemini', 'https://api.example/v1beta/models/gemini-3:streamGenerateContent?alt=sse', {}, ['gemini', 'streamGenerateContent', 'gemini-3']],
+    ['a model that is no encoded text', 'https://api.example/v1beta/models/%E0%A4%A:generateContent', {}, ['gemini', 'generateContent', '%E0%A4%A']],
     ['Bedrock', 'https://api.example/model/us.claude%3A0/converse', {}, ['bedrock', 'converse', 'us.claude:0']],
     ['Azure', 'https://api.example/openai/deployments/mine/chat/completions', {}, ['openai', 'chat/completions', 'mine']],
     ['a path of its own, with a model', 'https://api.example/v9/dream', { model: 'm' }, [null, 'dream', 'm']],
@@ -59,6 +60,7 @@ describe('a request that asks no model for anything', () => {
     ['an upload', 'https://api.example/v1/files', post({ purpose: 'batch' })],
     ['counting tokens', 'https://api.example/v1/messages/count_tokens', post({ model: 'claude' })],
     ['a cancel', 'https://api.example/v1/responses/1/cancel', post(null)],
+    ['an upload in a Request', new Request('https://api.example/v1/uploads', { method: 'POST', body: 'bytes' }), undefined],
   ])('passes: %s', async (_what, input, init) => {
     expect(await readCall(input, init)).toBeNull();
   });
@@ -101,7 +103,10 @@ describe('a stream of chat that did not ask for its usage', () => {
     expect(await asks('responses', { model: 'm', stream: true })).toBe(false);
     expect(await asks('messages', { model: 'm', stream: true })).toBe(false);
     const found = await readCall('/chat/completions', post({ model: 'm', stream: true, stream_options: { include_obfuscation: false } }));
-    const init = found === null ? {} : askingForUsage(found.call, { headers: { 'content-length': '9', accept: 'x' } });
+    const init = found === null ? {} : askingForUsage(found.call, '/chat/completions', { headers: { 'content-length': '9', accept: 'x' } });
+    const request = new Request('https://api.example/v1/chat/completions', { method: 'POST', headers: { authorization: 'key' } });
+    const kept = found === null ? {} : askingForUsage(found.call, request, {});
+    expect([...new Headers(kept.headers)]).toEqual([['authorization', 'key']]);
     expect([...new Headers(init.headers)]).toEqual([['accept', 'x']]);
     expect(JSON.parse(init.body as string)).toMatchObject({ stream_options: { include_obfuscation: false, include_usage: true } });
   });
