@@ -3,7 +3,7 @@ import type { Link } from './chain.js';
 import type { Alarm } from './clock.js';
 import type { Demand } from './demand.js';
 import type { Desk } from './desk.js';
-import type { AdmissionError } from './errors.js';
+import type { AdmissionError, CancelledError } from './errors.js';
 import { Asking } from './evaluator/asking.js';
 import type { Listing } from './evaluator/ledger.js';
 import { Grant } from './grant.js';
@@ -40,6 +40,8 @@ export abstract class Ask extends Asking implements Delivery {
   held: Link<Ask> | null = null;
   /** When it counts as held for too long. */
   holdAlarm: Alarm | null = null;
+  /** Why it is taken back as soon as its work ends: it was held for too long. */
+  overdue: CancelledError | null = null;
   /** Where it was asked for, if anybody wants to know. */
   trace: string | null = null;
   /** What its work has begun and not ended: until then it gives nothing back. */
@@ -81,7 +83,7 @@ export abstract class Ask extends Asking implements Delivery {
     else if (this.stage === 'landed') {
       const paused = pausedIn(this.demand);
       if (paused !== null) {
-        this.desk.suspended.add(this, paused);
+        this.desk.suspend(this, paused);
         return;
       }
       this.stage = 'delivered';

@@ -104,6 +104,8 @@ export class Desk {
     this.#watchdog = options.watchdog === undefined ? null : new Watchdog(this, options.watchdog);
     this.warnings = new Warnings(admission, options.log, this.#outbox);
     this.suspended = new Suspended((ask) => {
+      ask.alarm?.cancel();
+      this.#endAtDeadline(ask);
       this.#deliver(ask);
       this.#outbox.flush();
     });
@@ -485,17 +487,40 @@ export class Desk {
     ask.held = this.held.add(ask);
     this.counts.granted += 1;
     this.upkeep.landed(ask);
-    const { signal, deadline } = ask.options;
+    const { signal } = ask.options;
     if (signal?.aborted) this.#aborted([ask], signal.reason);
     else if (signal) this.#signals.watch(signal, ask);
-    if (deadline !== undefined && deadline !== Infinity) {
-      ask.alarm = this.alarms.set(deadline, () => {
-        ask.abort(pastDeadline());
-      });
-    }
+    this.#endAtDeadline(ask);
     this.#changed();
     this.#diagnostics.granted(ask);
     this.#deliver(ask);
+  }
+
+  /** The budget of its work ends there. */
+  #endAtDeadline(ask: Ask): void {
+    const { deadline = Infinity } = ask.options;
+    ask.alarm =
+      deadline === Infinity
+        ? null
+        : this.alarms.set(deadline, () => {
+            ask.abort(pastDeadline());
+          });
+  }
+
+  /** Granted, and held back by a pause: it waits on, and no longer than it may. */
+  suspend(ask: Ask, paused: AnyAccount): void {
+    this.suspended.add(ask, paused);
+    const { maxWait = Infinity, deadline = Infinity } = ask.options;
+    const until = Math.min(ask.askedAt + maxWait, deadline);
+    if (until === Infinity) return;
+    ask.alarm?.cancel();
+    ask.alarm = this.alarms.set(until, () => {
+      ask.alarm = null;
+      const waited = Math.floor(this.now() - ask.askedAt);
+      const { name } = paused;
+      this.#leave([ask], new WaitTimeoutError(`not started within ${String(waited)}ms: ${name} is paused`, { account: name }), 'timeout');
+      this.#outbox.flush();
+    });
   }
 
   #answerNo(ask: Ask, error: AdmissionError): void {

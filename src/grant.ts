@@ -95,7 +95,11 @@ export class Grant {
       if (!open) return;
       open = false;
       ask.unfinished -= 1;
-      if (ask.unfinished > 0 || this.#verb === null) return;
+      if (ask.unfinished > 0) return;
+      if (this.#verb === null) {
+        ask.desk.upkeep.workEnded(ask);
+        return;
+      }
       try {
         this.#settle(this.#verb);
       } catch (error) {

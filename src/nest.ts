@@ -27,12 +27,22 @@ export interface Plan {
 export class Nest {
   #parent: Nest | null;
   readonly #lent = new Map<AnyAccount, number>();
+  /** Weakly: a grant that its job has dropped must be found, and this is kept as long as the ask is. */
+  readonly #grant: WeakRef<Grant>;
 
   constructor(
-    readonly grant: Grant,
+    grant: Grant,
     readonly ask: Ask,
   ) {
+    this.#grant = new WeakRef(grant);
     this.#parent = ask.kin?.parent ?? null;
+  }
+
+  /** The nearest one from here outwards that still holds something; by steps, for a chain may be long. */
+  static living(nest: Nest | null): Nest | null {
+    let alive = nest;
+    while (alive?.isOver === true) alive = alive.#parent;
+    return alive;
   }
 
   get isOver(): boolean {
@@ -41,15 +51,32 @@ export class Nest {
 
   /** The nearest one around it that still holds something; the others are forgotten, lest a long chain be kept. */
   get parent(): Nest | null {
-    this.#parent = living(this.#parent);
+    this.forget();
     return this.#parent;
+  }
+
+  /** Those around it that are over: whoever starts the next job and ends would else be kept by it. */
+  forget(): void {
+    this.#parent = Nest.living(this.#parent);
+  }
+
+  /** It keeps what it holds until then. */
+  until(work: PromiseLike<unknown>): void {
+    this.#grant.deref()?.until(work);
+  }
+
+  /** What of the account it borrowed from that one. */
+  borrowedFrom(lender: Nest, account: AnyAccount): number {
+    const loan = this.ask.kin?.loans.find((each) => each.lender === lender && each.account === account);
+    return loan?.amount ?? 0;
   }
 
   /** What it took and what it borrowed, of what comes back at the end of work. */
   holds(account: AnyAccount): number {
     const own = this.ask.demand.entries.find((entry) => entry.account === account && lends(entry));
-    const borrowed = this.ask.kin?.loans.find((loan) => loan.account === account);
-    return (own === undefined ? 0 : amountOf(own.amounts)) + (borrowed?.amount ?? 0);
+    let held = own === undefined ? 0 : amountOf(own.amounts);
+    for (const loan of this.ask.kin?.loans ?? []) if (loan.account === account) held += loan.amount;
+    return held;
   }
 
   free(account: AnyAccount): number {
@@ -59,12 +86,6 @@ export class Nest {
   move(account: AnyAccount, amount: number): void {
     this.#lent.set(account, (this.#lent.get(account) ?? 0) + amount);
   }
-}
-
-export function living(nest: Nest | null): Nest | null {
-  let alive = nest;
-  while (alive?.isOver === true) alive = alive.parent;
-  return alive;
 }
 
 /** Only what work gives back can be waited for in vain, and only numbers can be shared out. */
@@ -87,15 +108,13 @@ export class Kin {
   }
 
   plan(): Plan {
-    this.parent = living(this.parent);
+    this.parent = Nest.living(this.parent);
     const loans: Loan[] = [];
     let rest = Demand.empty;
     for (const entry of this.whole.entries) {
       const { account, amounts } = entry;
       const wanted = amountOf(amounts);
-      const lender = lends(entry) ? this.#lenderOf(account) : null;
-      const lent = lender === null ? 0 : Math.min(wanted, lender.holds(account));
-      if (lender !== null) loans.push({ lender, account, amount: lent });
+      const lent = lends(entry) ? this.#loansOf(account, wanted, loans) : 0;
       if (lent === 0) rest = rest.add(account, ...(amounts as never[]));
       else if (lent < wanted) rest = rest.add(account, wanted - lent);
     }
@@ -112,8 +131,8 @@ export class Kin {
     waiting.delete(ask);
     this.loans = loans;
     for (const { lender, account, amount } of loans) lender.move(account, amount);
-    for (const { grant } of new Set(loans.map(({ lender }) => lender))) {
-      grant.until({
+    for (const lender of new Set(loans.map((loan) => loan.lender))) {
+      lender.until({
         then: (ended) => {
           this.#ends.push(() => void ended?.(undefined));
           return undefined as never;
@@ -128,12 +147,24 @@ export class Kin {
     this.family.waiting.delete(ask);
     for (const { lender, account, amount } of this.loans) lender.move(account, -amount);
     this.loans = [];
+    // A job that starts the next and ends is forgotten with it.
+    this.parent = Nest.living(this.parent);
+    this.nest?.forget();
     return this.#ends.splice(0);
   }
 
-  #lenderOf(account: AnyAccount): Nest | null {
-    let lender = this.parent;
-    while (lender !== null && lender.holds(account) === 0) lender = lender.parent;
-    return lender;
+  /** From the nearest job outwards, what each has beyond what those inside it have of it; answers how much it comes to. */
+  #loansOf(account: AnyAccount, wanted: number, loans: Loan[]): number {
+    const inner: Nest[] = [];
+    let left = wanted;
+    for (let lender = this.parent; lender !== null && left > 0; lender = lender.parent) {
+      let has = lender.holds(account);
+      for (const nest of inner) has -= nest.borrowedFrom(lender, account);
+      const amount = Math.min(left, has);
+      if (amount > 0) loans.push({ lender, account, amount });
+      left -= Math.max(0, amount);
+      inner.push(lender);
+    }
+    return wanted - left;
   }
 }

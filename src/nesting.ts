@@ -4,9 +4,10 @@ import { admitFrom, type AdmitOptions } from './admit.js';
 import { nestOf, type Ask } from './ask.js';
 import type { Demand } from './demand.js';
 import type { Desk } from './desk.js';
-import { NestedAskError, type AdmissionError } from './errors.js';
+import { NestedAskError, RefusedError, type AdmissionError } from './errors.js';
+import { questioning } from './evaluator/ledger.js';
 import type { Grant } from './grant.js';
-import { Kin, living, type Nest } from './nest.js';
+import { Kin, Nest, type Plan } from './nest.js';
 import { around, tellParent, type NestedPolicy } from './nested.js';
 import { assertOptions } from './options.js';
 import { assertWork } from './work.js';
@@ -20,6 +21,20 @@ export interface NestingPorts {
   refuse(ask: Ask, error: AdmissionError): void;
   /** In order after what is being carried out. */
   afterwards(work: () => void): void;
+}
+
+/** The account's own no to what it could never have as a whole: asking the line for the rest would hide it. */
+function impossible(whole: Demand, loans: Plan['loans'], at: number): RefusedError | null {
+  try {
+    questioning(() => {
+      for (const { account, amounts } of whole.entries) {
+        if (loans.some((loan) => loan.account === account)) account.fits(amounts, [], at);
+      }
+    });
+  } catch (error) {
+    if (error instanceof RefusedError) return error;
+  }
+  return null;
 }
 
 export class Nesting {
@@ -78,7 +93,7 @@ export class Nesting {
   }
 
   #followed(ask: Ask, policy: Exclude<NestedPolicy, 'off'>): void {
-    const parent = living(around());
+    const parent = Nest.living(around());
     if (parent === null) {
       this.#ports.enter(ask);
       return;
@@ -109,7 +124,9 @@ export class Nesting {
   #lend(ask: Ask, kin: Kin): void {
     ask.kin = kin;
     const plan = kin.plan();
-    if (kin.borrow(ask, plan)) {
+    const refusal = impossible(kin.whole, plan.loans, this.#desk.now());
+    if (refusal !== null) this.#ports.refuse(ask, refusal);
+    else if (kin.borrow(ask, plan)) {
       this.borrowers.delete(ask);
       if (plan.loans.length > 0) this.#askForTheRest(ask, plan.rest);
       this.#ports.enter(ask);

@@ -85,9 +85,17 @@ export class Upkeep {
     if (recover) {
       const reason = new CancelledError(`the grant was held for more than ${String(after)}ms`);
       if (isFree) this.#takeBack(ask, reason);
-      else ask.abort(reason);
+      else {
+        ask.overdue = reason;
+        ask.abort(reason);
+      }
     }
     this.#warnings.tell({ type: 'LONG_HOLD', ...this.#facts(ask, message), recovered: recover });
+  }
+
+  /** The work of an ask that was held for too long has ended. */
+  workEnded(ask: Ask): void {
+    if (ask.overdue !== null && ask.isByHand()) this.#takeBack(ask, ask.overdue);
   }
 
   /** Whoever still works by its signal is told first. */

@@ -150,6 +150,18 @@ describe('maxHold', () => {
     expect(lines[0]).toContain('asked for\n    at ');
   });
 
+  it('takes it back once the work has ended that kept it from that', async () => {
+    const made = scene(1, { maxHold: { after: 10, recover: true } });
+    const grant = await held(made, {});
+    let end = (): void => undefined;
+    grant.until(new Promise<void>((resolve) => { end = resolve; }));
+    made.clock.advanceTo(11);
+    expect([made.slot.inUse(), grant.signal.aborted, made.warnings.length]).toEqual([1, true, 1]);
+    end();
+    await Promise.resolve();
+    expect([made.slot.inUse(), grant.settled, made.admission.check()]).toEqual([0, true, []]);
+  });
+
   it('is published in order with what is told, also where the log throws', async () => {
     const made = sceneOf(1, { maxHold: 1, log: { warn: () => { throw new Error('full disk'); } } });
     const heard: unknown[] = [];

@@ -116,9 +116,9 @@ describe('grant.defer', () => {
     const middle = child(top, demand(other));
     const low = child(middle.given, demand(slot, other));
     const lowest = child(low.given, demand([slot, 2], other));
-    // The second permit of the top is free; low has borrowed the first.
-    expect([middle.state, low.state, lowest.state]).toEqual(['running', 'running', 'waiting']);
-    lowest.subscription?.unsubscribe();
+    // One permit of what low has borrowed, and the second of the top, which is free.
+    expect([middle.state, low.state, lowest.state, slot.inUse()]).toEqual(['running', 'running', 'running', 2]);
+    lowest.end();
     const bottom = child(low.given, demand(slot, other));
     expect([bottom.state, slot.inUse(), other.inUse()]).toEqual(['running', 2, 1]);
     top.release();
@@ -127,6 +127,16 @@ describe('grant.defer', () => {
     expect([low.state, middle.state, top.settled]).toEqual(['running', 'running', false]);
     bottom.end();
     expect([low.state, middle.state, top.settled, slot.inUse(), other.inUse(), admission.check()]).toEqual(['over', 'over', true, 0, 0, []]);
+  });
+
+  it('refuses at once what could never be had, whatever its job holds of it', async () => {
+    const made = scene(2);
+    const parent = await held(made);
+    const failures: unknown[] = [];
+    parent.defer(demand([made.slot, 3]), () => [1]).subscribe({ error: (error: unknown) => failures.push(error) });
+    expect(failures).toEqual([expect.objectContaining({ message: expect.stringContaining('3 permits can never fit 2') as string })]);
+    parent.release();
+    expect([made.slot.inUse(), made.admission.check()]).toEqual([0, []]);
   });
 
   it('of a job that is over asks as anybody does', async () => {

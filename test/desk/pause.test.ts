@@ -33,6 +33,28 @@ describe('pause', () => {
     expect([started, second.state, slot.inUse()]).toEqual([['first', 'second'], 'granted', 1]);
   });
 
+  it.each([{ maxWait: 50 }, { deadline: 50 }])('keeps nobody longer than they would wait: %j', async (options) => {
+    const { clock, slot, first, second, admission, started } = paused(options);
+    clock.advanceTo(49);
+    expect(second.state).toBe('waiting');
+    clock.advanceTo(51);
+    expect(second.state).toBe('refused');
+    expect([slot.inUse(), admission.check(), clock.pending]).toEqual([1, [], 0]);
+    first.release();
+    slot.resume();
+    await Promise.resolve();
+    expect([started, slot.inUse()]).toEqual([['first'], 0]);
+  });
+
+  it('and once it goes on, the deadline ends the budget of the work as ever', () => {
+    const { clock, slot, second } = paused({ deadline: 50 });
+    clock.advanceTo(20);
+    slot.resume();
+    expect([second.state, second.grant.signal.aborted]).toEqual(['granted', false]);
+    clock.advanceTo(51);
+    expect(second.grant.signal.aborted).toBe(true);
+  });
+
   it('from inside an event of the very grant', () => {
     const { admission, slot } = scene(1);
     admission.events$.subscribe(({ type }) => {
