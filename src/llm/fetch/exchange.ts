@@ -90,13 +90,17 @@ async function judged(response: Response, passage: Passage): Promise<Response> {
     passage.broke({ status, headers });
     throw error;
   }
-  passage.end({ kind: 'refused', error: { status, headers, body: new TextDecoder().decode(bytes) } });
-  return like(response, response.body === null ? null : bytes);
+  const error = { status, headers, body: new TextDecoder().decode(bytes) };
+  const told = new Headers(headers);
+  // SDKs would ask again for what can never succeed, and sleep through any Retry-After, each attempt in line.
+  if (passage.isHopeless(error)) told.set('x-should-retry', 'false');
+  passage.end({ kind: 'refused', error });
+  return like(response, response.body === null ? null : bytes, told);
 }
 
 /** The same answer with another body. A constructed one forgets where it came from. */
-function like(response: Response, body: ReadableStream<Uint8Array> | ArrayBuffer | null): Response {
-  const { status, statusText, headers } = response;
+function like(response: Response, body: ReadableStream<Uint8Array> | ArrayBuffer | null, headers = response.headers): Response {
+  const { status, statusText } = response;
   const copy = new Response(body, { status, statusText, headers });
   for (const key of ['url', 'redirected', 'type'] as const) Object.defineProperty(copy, key, { value: response[key] });
   return copy;

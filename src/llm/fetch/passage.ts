@@ -4,6 +4,7 @@ import { labelOf, type LlmCall } from '../call.js';
 import type { Charge, ChargePolicy } from '../charge.js';
 import { classifyFailure } from '../classify-failure.js';
 import type { Estimate } from '../estimate.js';
+import type { ClassifiedFailure } from '../failure.js';
 import { canFollow, followLimits } from '../follow-limits.js';
 import type { HeadersLike } from '../header-reader.js';
 import { readRateLimits } from '../read-rate-limits.js';
@@ -119,12 +120,22 @@ export class Passage {
     else spending?.used(usage ?? null);
   }
 
+  /** Another attempt would be refused as well, or not before it is too late. */
+  isHopeless(error: unknown): boolean {
+    return this.#classified(error).kind === 'stop';
+  }
+
+  #classified(error: unknown): ClassifiedFailure {
+    const { grant, settings } = this.#fields;
+    return classifyFailure(error, { now: () => grant.grantedAt + grant.age, ...settings.classify });
+  }
+
   #outcome(ending: Ending): Outcome {
     const { grant, settings } = this.#fields;
     const { feedback } = settings;
     if (ending.kind === 'answered') return feedback.success(grant);
     if (ending.kind === 'left') return 'ignored';
-    const failure = classifyFailure(ending.error, { now: () => grant.grantedAt + grant.age, ...settings.classify });
+    const failure = this.#classified(ending.error);
     return settings.outcome === undefined ? feedback.failure(failure, grant) : settings.outcome(failure, grant.demand);
   }
 }

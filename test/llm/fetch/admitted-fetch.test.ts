@@ -170,6 +170,17 @@ describe('admittedFetch', () => {
     expect(server.asked).toEqual([]);
   });
 
+  it.each<[string, object, Record<string, string>, number]>([
+    ['a quota that is used up', { message: 'broke', type: 'insufficient_quota', code: 'insufficient_quota' }, {}, 1],
+    ['a wait of an hour', { message: 'slow', code: 'rate_limit_exceeded' }, { 'retry-after': '3600' }, 1],
+    ['a rate limit', { message: 'slow', code: 'rate_limit_exceeded' }, {}, 2],
+  ])('has the SDK retry only what may succeed: %s', async (_what, error, headers, attempts) => {
+    // Without a bucket, since time stands still here.
+    const { server, client } = await scene((asked) => { refuse(asked, 429, error, headers); }, { retries: 1, tokens: undefined });
+    await expect(client.chat.completions.create(question)).rejects.toThrow(RateLimitError);
+    expect(server.asked).toHaveLength(attempts);
+  });
+
   it('throws the refusal itself where that is wanted', async () => {
     const { admission, bucket, server } = await scene(answerChat);
     bucket.setConfig({ tokensPerMinute: 20 });
