@@ -61,6 +61,8 @@ class MikroConnection<E extends MikroEntityManager> extends PgConnection<E> {
   }
 
   override async commit(): Promise<void> {
+    // The server may not have said yet how a statement ended whose failure was swallowed; an empty one waits for that.
+    if (this.status === null) await this.client.query('');
     if (this.status === 'E') throw nothingCommitted();
     await this.value.commit();
   }
