@@ -140,7 +140,13 @@ class Hold<T> {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#timer);
-    tell();
+    try {
+      tell();
+    } catch (error) {
+      // Whoever holds something for this answer is told in any case.
+      this.#holder.broke(error);
+      throw error;
+    }
   }
 
   #watch(ms: number): void {

@@ -210,6 +210,20 @@ describe('an answer that is none', () => {
     expect(places.inUse()).toBe(0);
   });
 
+  it('costs no permit: whose end cannot be read', async () => {
+    const text = new ReadableStream({
+      start: (controller) => {
+        controller.enqueue('{}');
+        controller.close();
+      },
+    });
+    const response = { ok: true, status: 200, statusText: '', headers: new Headers({ 'content-type': 'application/json' }), body: text };
+    const reader = (await scene.opened({ fetch: answering(() => response) })).body?.getReader();
+    await reader?.read();
+    await expect(reader?.read()).rejects.toThrow(TypeError);
+    expect(places.inUse()).toBe(0);
+  });
+
   it('costs no permit: whose chunks are no bytes', async () => {
     const cancelled: unknown[] = [];
     const odd = new ReadableStream({
