@@ -27,6 +27,7 @@ import { Nesting } from './nesting.js';
 import { Notice, Outbox } from './outbox.js';
 import { Signals } from './signals.js';
 import { Suspended } from './suspended.js';
+import { reportUnhandled } from './unhandled.js';
 import { Upkeep, type UpkeepOptions } from './upkeep.js';
 import { Warnings } from './warnings.js';
 import { Watchdog, type WatchdogOptions } from './watchdog.js';
@@ -429,7 +430,12 @@ export class Desk {
       // Its delivery is on the way already, unless a pause holds it up, and brings this answer.
       ask.refusal = error;
       if (this.suspended.delete(ask)) this.#deliver(ask);
-      this.settle(ask, 'rollback', 'ignored');
+      try {
+        this.settle(ask, 'rollback', 'ignored');
+      } catch (error) {
+        // An abort or a time that is up has no caller to tell, and the next of them must leave as well.
+        reportUnhandled(error);
+      }
     }
   }
 

@@ -1,7 +1,7 @@
 /** A pause is strict: nothing starts after it returns, not even what had been decided in the same turn. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { demand, type Grant } from 'rx-admission';
-import { NEVER, Subject, from, of } from 'rxjs';
+import { CountingGate, demand, type Grant } from 'rx-admission';
+import { NEVER, Subject, config, from, of } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { Job } from '../admit/job.js';
 import { scene } from '../admission/scene.js';
@@ -44,6 +44,35 @@ describe('pause', () => {
     slot.resume();
     await Promise.resolve();
     expect([started, slot.inUse()]).toEqual([['first'], 0]);
+  });
+
+  it('lets all whom it held back leave together, also where an account throws as it takes back what was taken', async () => {
+    class Complaining extends CountingGate {
+      override give(amounts: readonly number[], at: number): void {
+        super.give(amounts, at);
+        throw new Error('taken back, and not content');
+      }
+    }
+    const { admission, slot, ask, clock } = scene(3);
+    const odd = new Complaining({ name: 'odd', capacity: 2, scheduler: clock });
+    const holder = ask('H', 3);
+    const controller = new AbortController();
+    const first = new Job(admission, demand(slot), {}, () => (slot.pause(), NEVER));
+    const others = [1, 2].map(() => new Job(admission, demand(slot, odd), { signal: controller.signal }));
+    const reported: unknown[] = [];
+    config.onUnhandledError = (error) => reported.push(error);
+    try {
+      holder.release();
+      expect([slot.inUse(), odd.inUse()]).toEqual([3, 2]);
+      controller.abort();
+      expect([slot.inUse(), odd.inUse(), others.map(({ state }) => state)]).toEqual([1, 0, ['refused', 'refused']]);
+      await new Promise((resolve) => setTimeout(resolve));
+    } finally {
+      config.onUnhandledError = null;
+    }
+    expect(reported.map(String)).toEqual(Array(2).fill('Error: taken back, and not content'));
+    first.release();
+    expect([slot.inUse(), admission.check()]).toEqual([0, []]);
   });
 
   it('and once it goes on, the deadline ends the budget of the work as ever', () => {
