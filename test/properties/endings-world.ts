@@ -1,13 +1,16 @@
 /** A world in which everything that can end a wait or a hold happens in any order, accounts fail at random, and each keeps books. */
+import { getEventListeners } from 'node:events';
 import {
   AdmissionError,
   CountingGate,
+  NestedAskError,
   TokenBucket,
   createAdmission,
   demand,
   type Account,
   type Admission,
   type AdmitOptions,
+  type AskOptions,
   type Demand,
   type Grant,
 } from 'rx-admission';
@@ -72,9 +75,12 @@ interface Job {
   /** Somebody settled it by hand, or tried to. */
   settling: boolean;
   ended: number;
-  by: 'stream' | 'hand';
 }
 
+type Work = (grant: Grant) => Observable<number>;
+type Options = AdmitOptions<undefined, Observable<never>>;
+
+const AN_HOUR = 3_600_000;
 const SILENT = { warn: (): void => undefined, info: (): void => undefined };
 
 export class EndingsWorld {
@@ -89,6 +95,8 @@ export class EndingsWorld {
   readonly #drains: Promise<unknown>[] = [];
   #faulty = true;
   #depth = 0;
+  /** Iterators of `each` that were started and have not been left. */
+  #pulling = 0;
 
   constructor(private readonly random: Random) {
     const scheduler = this.clock;
@@ -116,6 +124,7 @@ export class EndingsWorld {
         lostGrants,
         maxWaiters: random.of([Infinity, 4]),
         overflow: random.of(['reject', 'drop-oldest']),
+        nested: random.of(['off', 'off', 'warn', 'refuse', 'lend']),
         ...(random.chance(0.3) ? { maxHold: { after: 40, recover: true } } : {}),
       }),
     );
@@ -126,9 +135,13 @@ export class EndingsWorld {
     const job = this.#jobs[random.whole(0, Math.max(0, this.#jobs.length - 1))];
     const gate = random.of(this.#gates);
     this.#guarded(() => {
-      const act = random.weighted({ ask: 12, tryAcquire: 3, settle: 5, inner: 6, leave: 4, until: 2, charge: 2, account: 5, pool: 3, time: 5, admission: 0.15 });
+      const act = random.weighted({ ask: 12, each: 2, acquire: 4, run: 4, nested: 5, tryAcquire: 3, settle: 5, inner: 6, leave: 4, until: 2, charge: 2, account: 5, pool: 3, time: 5, admission: 0.15 });
       const acts = {
         ask: () => { this.#ask(); },
+        each: () => { this.#each(); },
+        acquire: () => { this.#acquire(); },
+        run: () => { this.#run(); },
+        nested: () => { this.#nested(job); },
         tryAcquire: () => { this.#tryAcquire(); },
         settle: () => { this.#settle(job); },
         inner: () => { this.#inner(job); },
@@ -162,7 +175,7 @@ export class EndingsWorld {
     for (const { granted, ended } of this.#jobs) must(granted <= 1 && ended <= 1, () => `granted ${granted} times, ended ${ended} times`);
   }
 
-  /** Everything ends: then nothing is out, waits, is armed or listens. */
+  /** Everything ends: then nothing is out, waits, is armed or listens, and every ask is accounted for. */
   async finish(): Promise<void> {
     this.#faulty = false;
     // Nobody meddles any more: what is begun from here on would not be ended.
@@ -176,16 +189,27 @@ export class EndingsWorld {
     }
     // Work that was held settles, in turns of promises; and what nobody holds any more can be collected.
     await new Promise((done) => setImmediate(done));
+    // A promise cannot be unsubscribed: what waits for more than there is, or for time, is told to go.
+    const waiting = this.#admissions.reduce((sum, { queueSize }) => sum + queueSize, 0);
+    if (waiting > 0) {
+      for (const { controller } of this.#jobs) controller.abort();
+      await new Promise((done) => setImmediate(done));
+    }
     this.check();
     await Promise.all(this.#drains);
     for (const { account, out } of this.#books) if (account.replenishment === 'release') expect([account.name, out]).toEqual([account.name, 0]);
     for (const admission of this.#admissions) {
       // It looks at every admission that the collector has not got to yet, of all runs: one world in fifty is enough.
       if (this.random.chance(0.02)) expect(admission.check()).toEqual([]);
-      expect([admission.queueSize, admission.status().grants]).toEqual([0, []]);
+      const { grants, counts: { accepted, granted, refused, withdrawn, settled } } = admission.status();
+      expect([admission.queueSize, grants, accepted, granted]).toEqual([0, [], granted + refused + withdrawn, settled]);
     }
     for (const { capacityChanges, shrinks } of this.#gates) expect([capacityChanges.observed, shrinks.observed]).toEqual([false, false]);
-    expect(this.clock.pending).toBe(0);
+    const listeners = this.#jobs.reduce((sum, { controller: { signal } }) => sum + getEventListeners(signal, 'abort').length, 0);
+    expect([this.clock.pending, listeners, this.#pulling]).toEqual([0, 0, 0]);
+    // Whatever was spent and not given back, time brings back.
+    this.clock.advanceTo(this.clock.now() + AN_HOUR);
+    expect(this.#bucket.inUse(this.clock.now())).toBe(0);
   }
 
   #guarded(work: () => unknown): void {
@@ -209,57 +233,149 @@ export class EndingsWorld {
     ]);
   }
 
-  #job(by: Job['by']): Job {
-    const job: Job = { controller: new AbortController(), inner: new Subject(), until: [], subscription: null, grant: null, granted: 0, ended: 0, settling: false, by };
+  #job(controller = new AbortController(), subscription: Subscription | null = null): Job {
+    const job: Job = { controller, inner: new Subject(), until: [], subscription, grant: null, granted: 0, ended: 0, settling: false };
     this.#jobs.push(job);
     return job;
   }
 
-  #ask(): void {
+  #options({ controller: { signal } }: Job): AskOptions {
+    const { random } = this;
+    return { signal, maxWait: random.of([Infinity, Infinity, 0, 15]), deadline: random.of([Infinity, Infinity, this.clock.now() + 25]) };
+  }
+
+  /** The job has its grant. */
+  #granted(job: Job, grant: Grant, how: string): void {
+    job.grant = grant;
+    job.granted += 1;
+    this.seen.add(`granted: ${how}`);
+    this.#meddle();
+  }
+
+  #ended(job: Job, how: string): void {
+    job.ended += 1;
+    this.seen.add(how);
+    this.#meddle();
+  }
+
+  #failed(job: Job, error: unknown): void {
+    const { name } = (error as Error).constructor;
+    this.#ended(job, `error: ${error instanceof AdmissionError && !(error instanceof NestedAskError) ? error.reason : name}`);
+  }
+
+  /** A call whose work ends, or does not, in any of the ways that a stream can. */
+  #ask(way?: (work: Work, options: Options) => Observable<number>): void {
     const { random, seen } = this;
-    const job = this.#job('stream');
+    const job = this.#job();
     const kind = random.of(['inner', 'inner', 'inner', 'throws', 'empty', 'fails', 'by hand'] as const);
-    const options: AdmitOptions<undefined, Observable<never>> = {
-      signal: job.controller.signal,
-      maxWait: random.of([Infinity, Infinity, 0, 15]),
-      deadline: random.of([Infinity, Infinity, this.clock.now() + 25]),
+    const options: Options = {
+      ...this.#options(job),
       outcome: () => random.of(['success', 'ignored']),
       ...(random.chance(0.2) ? { onRefused: () => (seen.add('onRefused'), EMPTY) } : {}),
     };
     const work = (grant: Grant): Observable<number> => {
-      job.grant = grant;
-      job.granted += 1;
-      seen.add(`granted: ${kind}`);
-      this.#meddle();
+      this.#granted(job, grant, kind);
       if (kind === 'throws') throw new Fault('project');
       if (kind === 'empty') return random.chance(0.5) ? EMPTY : of(1, 2);
       if (kind === 'by hand') return NEVER;
       return job.inner;
     };
-    const ended = (how: string): void => {
-      job.ended += 1;
-      seen.add(how);
-      this.#meddle();
-    };
     const admission = random.of(this.#admissions);
-    const calls = random.chance(0.5) ? admission.defer(this.#demand(), work, options) : of(undefined).pipe(admission.admit(() => this.#demand(), (_, grant) => work(grant), options));
+    const calls = way?.(work, options) ?? (random.chance(0.5) ? admission.defer(this.#demand(), work, options) : of(undefined).pipe(admission.admit(() => this.#demand(), (_, grant) => work(grant), options)));
+    this.#subscribe(job, calls);
+    if (kind === 'fails') this.#guarded(() => job.inner.error(new Fault('inner')));
+  }
+
+  #subscribe(job: Job, calls: Observable<number>): void {
     job.subscription = calls.subscribe({
       next: () => {
         // A consumer may do anything from inside a value.
         this.#meddle();
       },
       error: (error: unknown) => {
-        ended(`error: ${error instanceof AdmissionError ? error.reason : (error as Error).constructor.name}`);
+        this.#failed(job, error);
       },
       complete: () => {
-        ended('complete');
+        this.#ended(job, 'complete');
       },
     });
-    if (kind === 'fails') this.#guarded(() => job.inner.error(new Fault('inner')));
+  }
+
+  /** A call inside a job: it may run on what its job holds. */
+  #nested(job: Job | undefined): void {
+    const grant = job?.grant ?? null;
+    if (grant === null) return;
+    this.seen.add(grant.settled ? 'nested in what is over' : 'nested');
+    this.#ask((work, options) => grant.defer(this.#demand(), work, options));
+  }
+
+  /** Each item is a job of its own; who leaves one of them leaves the source. */
+  #each(): void {
+    const { random } = this;
+    const job = this.#job();
+    const items = random.whole(1, 4);
+    const source = random.of([() => this.#items(items), () => this.#itemsInTime(items)])();
+    const project = (_: number, grant: Grant): Observable<number> => {
+      const item = this.#job(job.controller, job.subscription);
+      this.#granted(item, grant, 'each');
+      if (random.chance(0.1)) throw new Fault('project');
+      return this.#depth === Infinity || random.chance(0.2) ? of(1) : item.inner;
+    };
+    this.#subscribe(job, random.of(this.#admissions).each<number, Observable<number>>(source, () => this.#demand(), project, { ...this.#options(job), prefetch: random.whole(1, 3) }));
+  }
+
+  *#items(count: number): Generator<number> {
+    this.#pulling += 1;
+    try {
+      for (let n = 0; n < count; n += 1) {
+        yield n;
+        this.#meddle();
+      }
+    } finally {
+      this.#pulling -= 1;
+    }
+  }
+
+  async *#itemsInTime(count: number): AsyncGenerator<number> {
+    for (const item of this.#items(count)) {
+      await Promise.resolve();
+      yield item;
+    }
+  }
+
+  #acquire(): void {
+    const job = this.#job();
+    const granted = (grant: Grant): void => {
+      this.#granted(job, grant, 'acquire');
+      if (this.#depth === Infinity) grant.release();
+    };
+    this.random.of(this.#admissions).acquire(this.#demand(), this.#options(job)).then(granted, (error: unknown) => {
+      this.#failed(job, error);
+    });
+  }
+
+  #run(): void {
+    const { random } = this;
+    const job = this.#job();
+    const kind = random.of(['promise', 'promise', 'value', 'throws'] as const);
+    const work = (grant: Grant): Promise<void> | undefined => {
+      this.#granted(job, grant, `run, ${kind}`);
+      if (kind === 'throws') throw new Fault('work');
+      return kind === 'value' || this.#depth === Infinity ? undefined : new Promise<void>((resolve, reject) => job.until.push({ resolve, reject }));
+    };
+    const options = { ...this.#options(job), ...(random.chance(0.1) ? { outcome: () => { throw new Fault('outcome'); } } : {}) };
+    random.of(this.#admissions).run(this.#demand(), work, options).then(
+      () => {
+        this.#ended(job, 'run resolves');
+      },
+      (error: unknown) => {
+        this.#failed(job, error);
+      },
+    );
   }
 
   #tryAcquire(): void {
-    const job = this.#job('hand');
+    const job = this.#job();
     job.grant = this.random.of(this.#admissions).tryAcquire(this.#demand());
     this.seen.add(job.grant === null ? 'tryAcquire: no' : 'tryAcquire: yes');
   }

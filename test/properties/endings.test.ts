@@ -18,7 +18,8 @@ const ENDINGS = [
   'unsubscribe while waiting', 'unsubscribe while granted', 'abort while waiting', 'abort while granted',
   'error: timeout', 'error: overflow', 'error: shutdown', 'error: cancelled', 'error: aborted', 'error: circuit_blocked', 'error: Fault',
   'complete', 'onRefused', 'tryAcquire: no', 'tryAcquire: yes', 'threw Fault', 'threw TypeError',
-  'granted: inner', 'granted: throws', 'granted: empty', 'granted: fails', 'granted: by hand',
+  'granted: inner', 'granted: throws', 'granted: empty', 'granted: fails', 'granted: by hand', 'granted: each', 'granted: acquire',
+  'granted: run, promise', 'granted: run, value', 'granted: run, throws', 'run resolves', 'nested', 'nested in what is over', 'error: NestedAskError',
   'resize', 'pause', 'resume', 'limits', 'pressure', 'pool: pause', 'pool: resume', 'pool: resize', 'pool: reshare', 'stop', 'drain',
 ];
 
