@@ -14,7 +14,11 @@ export interface DemandEntry {
 /** An account (one permit), or an account with the amounts asked of it. */
 export type DemandPart = Account<never> | readonly [Account<never>, ...unknown[]];
 
+/** The constructor of a demand, for this file alone. */
+let made: (entries: readonly DemandEntry[]) => Demand;
+
 const ONE_PERMIT = 1;
+const NO_AMOUNT: readonly unknown[] = [];
 
 /**
  * The whole request of a job. `add` answers a new demand; nothing changes one that was made.
@@ -24,6 +28,10 @@ const ONE_PERMIT = 1;
 export class Demand {
   /** Asks for nothing: an orchestrator's, which always passes. */
   static readonly empty = new Demand([]);
+
+  static {
+    made = (entries) => new Demand(entries);
+  }
 
   readonly entries: readonly DemandEntry[];
   /**
@@ -50,8 +58,8 @@ export class Demand {
    * @throws RangeError when the account does not count in such an amount; TypeError when it is no account.
    */
   add<A = number>(account: Account<A>, ...amounts: A[]): Demand {
-    let entries = this.entries;
-    for (const amount of amounts.length > 0 ? amounts : [ONE_PERMIT]) entries = added(entries, account, amount);
+    const entries = [...this.entries];
+    include(entries, account, amounts);
     return new Demand(entries);
   }
 }
@@ -84,15 +92,20 @@ function weightsOf(entries: readonly DemandEntry[]): readonly number[] | null {
   return weights;
 }
 
-function added(entries: readonly DemandEntry[], asked: Account<never> | undefined, wanted: unknown): DemandEntry[] {
+/** Adds amounts of one account, one permit unless given, to entries that nobody has seen yet. */
+function include(entries: DemandEntry[], asked: Account<never> | undefined, wanted: readonly unknown[]): void {
   assertAccount(asked);
+  if (wanted.length === 0) includeOne(entries, asked, ONE_PERMIT);
+  else for (const amount of wanted) includeOne(entries, asked, amount);
+}
+
+function includeOne(entries: DemandEntry[], asked: Account<never>, wanted: unknown): void {
   const { account, amount } = resolve(asked, wanted);
   account.validate?.(amount);
   const key = account.accountFor?.(amount) ?? account;
   const same = entries.findIndex((entry) => entry.account === account && entry.key === key);
   const amounts = Object.freeze([...(entries[same]?.amounts ?? []), amount]);
-  const entry: DemandEntry = Object.freeze({ account, key, amounts });
-  return same < 0 ? [...entries, entry] : entries.with(same, entry);
+  entries[same < 0 ? entries.length : same] = Object.freeze({ account, key, amounts });
 }
 
 /**
@@ -108,11 +121,12 @@ function added(entries: readonly DemandEntry[], asked: Account<never> | undefine
  * ```
  */
 export function demand<const Parts extends readonly DemandPart[]>(...parts: Parts & Checked<Parts>): Demand {
-  let whole = Demand.empty;
+  const entries: DemandEntry[] = [];
   for (const part of parts as readonly DemandPart[]) {
-    whole = isList(part) ? whole.add(part[0], ...(part.slice(1) as never[])) : whole.add(part);
+    if (isList(part)) include(entries, part[0], part.slice(1));
+    else include(entries, part, NO_AMOUNT);
   }
-  return whole;
+  return entries.length === 0 ? Demand.empty : made(entries);
 }
 
 /** The parts themselves where every amount is one its account counts in; else what they should have been. */
