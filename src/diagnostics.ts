@@ -5,6 +5,7 @@ import type { Asking } from './evaluator/asking.js';
 import type { Outcome, Verb } from './evaluator/settle.js';
 import { inOrder, type Mark, type Waiter } from './evaluator/waiter.js';
 import { Notice, type Outbox } from './outbox.js';
+import type { AdmissionWarning } from './warnings.js';
 import { channel, type Channel } from '#platform';
 
 /** What every message says. */
@@ -35,9 +36,15 @@ export interface SettledMessage extends AskMessage {
   readonly held: number;
 }
 
+/** A warning of `warnings$`, and whose. */
+export interface WarningMessage {
+  readonly admission: AskMessage['admission'];
+  readonly warning: AdmissionWarning;
+}
+
 /**
  * The channels, by what became of an ask: it waits in line, published in the asynchronous context of who asks; it was
- * granted; it left ungranted; its grant was settled.
+ * granted; it left ungranted; its grant was settled. And each warning, as a `WarningMessage`.
  *
  * @example
  * ```ts
@@ -50,6 +57,7 @@ export const CHANNELS = {
   granted: 'rx-admission:granted',
   refused: 'rx-admission:refused',
   settled: 'rx-admission:settled',
+  warning: 'rx-admission:warning',
 } as const;
 
 const waiting = channel(CHANNELS.waiting);

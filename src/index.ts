@@ -14,7 +14,7 @@ export { Demand, demand, type DemandEntry } from './demand.js';
 export type { Grant } from './grant.js';
 export type { Outcome, Pressure } from './evaluator/settle.js';
 export type { AdmissionEvent, AdmissionEventType } from './events.js';
-export { CHANNELS, type AskMessage, type RefusedMessage, type SettledMessage } from './diagnostics.js';
+export { CHANNELS, type AskMessage, type RefusedMessage, type SettledMessage, type WarningMessage } from './diagnostics.js';
 export type { QueueState } from './evaluator/evaluate.js';
 export type { AccountView, AdmissionStatus, GrantView } from './status.js';
 export type { WaiterView } from './waiter-view.js';

@@ -123,16 +123,25 @@ function described({ job, demand }: Ask): string {
 }
 
 /** Our own frames, and those of the operators in between, come before the caller's. */
-const FRAMES = 30;
+const FRAMES = 60;
 
-/** Where the caller stands, without the line that would name an error. */
+/** Of a frame of this file, where the library's files are. In a bundle the file has another name, and nothing is known to be ours. */
+const OURS = /([^\s(@]*)upkeep\.[jt]s:/;
+
+/** From the caller's frame on: those before it are ours, of RxJS, and of the runtime in between. */
 function stack(): string {
   const limits = Error as { stackTraceLimit?: number };
   const usual = limits.stackTraceLimit ?? FRAMES;
   limits.stackTraceLimit = FRAMES;
   const { stack: lines = '' } = new Error();
   limits.stackTraceLimit = usual;
-  return lines.slice(lines.indexOf('\n') + 1);
+  const frames = lines.split('\n').slice(1);
+  const home = OURS.exec(frames[0] ?? '')?.[1];
+  if (home === undefined) return frames.join('\n');
+  const between = [home, '/node_modules/rxjs/', '(<anonymous>)', 'node:'];
+  const caller = frames.findIndex((frame) => !between.some((part) => frame.includes(part)));
+  // Asked from a promise or a timer of ours: nobody else is on the stack, and it is told as it is.
+  return frames.slice(Math.max(0, caller)).join('\n');
 }
 
 /** @throws RangeError on what is no time. */

@@ -3,6 +3,7 @@ import { Subject, type Observable } from 'rxjs';
 import type { Log } from './accounts/account.js';
 import type { Violation } from './check.js';
 import type { Demand } from './demand.js';
+import { CHANNELS, type WarningMessage } from './diagnostics.js';
 import { Notice, type Outbox } from './outbox.js';
 import { channel } from '#platform';
 
@@ -53,8 +54,7 @@ export interface NestedAskWarning extends Told {
 
 export type AdmissionWarning = LostGrantWarning | LongHoldWarning | NestedAskWarning | UnsoundWarning;
 
-/** `diagnostics_channel` of every warning of every admission: `{ admission, warning }`. */
-const warned = channel('rx-admission:warning');
+const warned = channel(CHANNELS.warning);
 
 export class Warnings {
   readonly warnings$: Observable<AdmissionWarning>;
@@ -75,7 +75,7 @@ export class Warnings {
     const tellings = [
       () => { this.#log.warn(`${this.#admission.name}: ${warning.message}`); },
       () => { this.#warnings.next(warning); },
-      () => { warned.publish({ admission: this.#admission, warning }); },
+      () => { warned.publish({ admission: this.#admission, warning } satisfies WarningMessage); },
       besides,
     ];
     for (const telling of tellings) this.#outbox.send(new Notice(telling));

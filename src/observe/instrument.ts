@@ -52,7 +52,7 @@ interface Listener {
 }
 
 function listen(admission: Admission, listener: Listener): () => void {
-  const hooks = (Object.keys(CHANNELS) as (keyof typeof CHANNELS)[]).map((kind) =>
+  const hooks = (Object.keys(listener) as (keyof Listener)[]).map((kind) =>
     listenTo(CHANNELS[kind], (message) => {
       if ((message as AskMessage).admission === admission) listener[kind]?.(message as never);
     }),

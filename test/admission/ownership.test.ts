@@ -3,8 +3,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { CountingGate, createAdmission, demand, type AdmissionOptions, type AdmissionWarning, type Grant } from 'rx-admission';
-import { NEVER, of, throwError } from 'rxjs';
+import { CHANNELS, CountingGate, createAdmission, demand, type AdmissionOptions, type AdmissionWarning, type Grant } from 'rx-admission';
+import { NEVER, mergeMap, of, throwError } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Job } from '../admit/job.js';
 import { Children } from '../platform/child.js';
@@ -142,12 +142,41 @@ describe('maxHold', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('tells the stack that asked where `trace` is on', async () => {
-    const made = scene(1, { trace: true, maxHold: 1 });
+  it('tells the stack that asked where `trace` is on, the caller first', async () => {
+    const made = scene(4, { trace: true, maxHold: 1 });
     await held(made, {});
+    const { admission, slot, clock } = made;
+    const whole = demand(slot);
+    const tried = function caller(): Grant | null {
+      return admission.tryAcquire(whole);
+    };
+    const streamed = function caller(): void {
+      of(1).pipe(mergeMap(() => of(2)), admission.admit(whole, () => NEVER)).subscribe();
+    };
+    const ran = function caller(): void {
+      void admission.run(whole, () => new Promise(() => undefined));
+    };
+    tried();
+    streamed();
+    ran();
+    clock.advanceTo(5);
+    const [byHand, ...others] = made.warnings.map((warning) => ('trace' in warning ? warning.trace : ''));
+    expect(byHand).toMatch(/^ +at held \(.*ownership\.test/);
+    expect(lines[0]).toContain('asked for\n    at held');
+    expect(others).toHaveLength(3);
+    for (const trace of others) expect(trace).toMatch(/^ +at caller \(.*ownership\.test/);
+  });
+
+  it('tells the whole stack where nobody but the library asks', async () => {
+    const made = scene(1, { trace: true, maxHold: 1 });
+    async function* items(): AsyncGenerator<number> {
+      await Promise.resolve();
+      yield 1;
+    }
+    made.admission.each(items(), demand(made.slot), () => NEVER).subscribe();
+    await turn();
     made.clock.advanceTo(5);
-    expect(made.warnings[0]).toMatchObject({ trace: expect.stringContaining('ownership.test') as string });
-    expect(lines[0]).toContain('asked for\n    at ');
+    expect(made.warnings[0]).toMatchObject({ trace: expect.stringMatching(/^ +at stack \(.*upkeep/) as string });
   });
 
   it('takes it back once the work has ended that kept it from that', async () => {
@@ -166,7 +195,7 @@ describe('maxHold', () => {
     const made = sceneOf(1, { maxHold: 1, log: { warn: () => { throw new Error('full disk'); } } });
     const heard: unknown[] = [];
     const hear = (message: unknown): void => void heard.push(message);
-    subscribe('rx-admission:warning', hear);
+    subscribe(CHANNELS.warning, hear);
     vi.useFakeTimers();
     try {
       // Kept, and settled in the end: one that is collected would be told of too, whenever that is.
@@ -177,7 +206,7 @@ describe('maxHold', () => {
       grant.release();
     } finally {
       vi.useRealTimers();
-      unsubscribe('rx-admission:warning', hear);
+      unsubscribe(CHANNELS.warning, hear);
     }
   });
 
