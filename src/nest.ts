@@ -79,6 +79,11 @@ export class Nest {
     return held;
   }
 
+  /** Somebody inside it waited for it, or might have. */
+  get hasLent(): boolean {
+    return this.#lent.size > 0;
+  }
+
   free(account: AnyAccount): number {
     return this.holds(account) - (this.#lent.get(account) ?? 0);
   }

@@ -84,11 +84,17 @@ export class Nesting {
   /** Afterwards, and not in the midst of it: what was lent is back, and siblings and the jobs around may go on. */
   over(ask: Ask, kin: Kin): void {
     this.borrowers.delete(ask);
+    const { waiting } = kin.family;
+    const { loans } = kin;
     const ends = kin.end(ask);
-    if (ends.length === 0 && kin.family.waiting.size === 0) return;
+    if (ends.length === 0 && waiting.size === 0) return;
     this.#ports.afterwards(() => {
       for (const end of ends) end();
-      for (const sibling of [...kin.family.waiting]) sibling.desk.lendAgain(sibling);
+      for (const sibling of waiting) {
+        // Of a job that lent nothing only this came back: once it is lent out again, the rest need not be asked.
+        if (kin.nest?.hasLent !== true && !loans.some(({ lender, account }) => lender.free(account) > 0)) return;
+        sibling.desk.lendAgain(sibling);
+      }
     });
   }
 

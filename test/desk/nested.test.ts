@@ -91,6 +91,24 @@ describe('grant.defer', () => {
     expect([slot.inUse(), other.inUse(), admission.check()]).toEqual([0, 0, []]);
   });
 
+  it.each(['off', 'lend'] as const)('looks only for whoever gets what came back, however many wait for it (%s)', async (nested) => {
+    class Counted extends CountingGate {
+      asked = 0;
+      override fits(...question: Parameters<CountingGate['fits']>): boolean {
+        this.asked += 1;
+        return super.fits(...question);
+      }
+    }
+    const { admission } = scene(1, { nested });
+    const slot = new Counted({ name: 'counted', capacity: 1 });
+    const parent = await admission.acquire(demand(slot));
+    const children = Array.from({ length: 100 }, () => child(parent, demand(slot)));
+    slot.asked = 0;
+    for (const each of children) each.end();
+    expect(children.every(({ state }) => state === 'over')).toBe(true);
+    expect(slot.asked).toBeLessThan(3 * children.length);
+  });
+
   it('lends to one at a time: capacity 1 runs one child, and the next when that is done', async () => {
     const made = scene(1);
     const parent = await held(made);
