@@ -1,7 +1,7 @@
 /** One client of a `pg` pool as a held connection. */
 import type { Condition, HeldConnection } from './held-connection.js';
 import { severPg } from './pg-cancel.js';
-import type { PgInternals, PgSession } from './pg-types.js';
+import type { PgClient, PgInternals, PgPool, PgSession } from './pg-types.js';
 
 /** The session's own default, which holds outside of transactions too. */
 const READ_ONLY = 'default_transaction_read_only';
@@ -28,10 +28,15 @@ export class PgConnection<T> implements HeldConnection<T> {
     client.on('end', this.#severed);
   }
 
-  /** Refuses writes from now on. */
+  /** Refuses writes from now on; where that cannot be, the connection is destroyed. */
   async refuseWrites(): Promise<void> {
-    const [before] = (await this.client.query(`SHOW ${READ_ONLY}; SET ${READ_ONLY} = on`)) as Shown[];
-    this.#readOnlyBefore = before?.rows[0]?.[READ_ONLY] ?? 'off';
+    try {
+      const [before] = (await this.client.query(`SHOW ${READ_ONLY}; SET ${READ_ONLY} = on`)) as Shown[];
+      this.#readOnlyBefore = before?.rows[0]?.[READ_ONLY] ?? 'off';
+    } catch (error) {
+      this.#release('broken');
+      throw error;
+    }
   }
 
   /** `I`dle, in a `T`ransaction, or in one that has failed (`E`); null while a statement runs, and where `pg` cannot tell. */
@@ -83,6 +88,36 @@ export class PgConnection<T> implements HeldConnection<T> {
     client.removeListener('error', this.#severed);
     client.removeListener('end', this.#severed);
   }
+}
+
+/**
+ * A connection of the pool, held in the very call that hands its client out: by the time a promise told, the server may
+ * have ended it, and an `error` that nobody hears ends the process. What cannot be held is destroyed.
+ */
+export async function openedOf<C extends PgConnection<unknown>>(
+  pool: PgPool,
+  { readOnly }: { readonly readOnly: boolean },
+  hold: (client: PgClient) => C,
+): Promise<C> {
+  const connection = await new Promise<C>((resolve, reject) => {
+    const hand = (client: PgClient): void => {
+      try {
+        resolve(hold(client));
+      } catch (defect) {
+        client.release(true);
+        reject(defect);
+      }
+    };
+    const promised = pool.connect((error, client) => {
+      if (client) hand(client);
+      else reject(error ?? new Error('the pool handed out no client'));
+    }) as Promise<PgClient | undefined> | undefined;
+    promised?.then((client) => {
+      if (client) hand(client);
+    }, reject);
+  });
+  if (readOnly) await connection.refuseWrites();
+  return connection;
 }
 
 export const nothingCommitted = (): Error =>

@@ -1,7 +1,7 @@
 /** The provider over a pool of `pg`: one checked-out client for each permit. */
 import type { Condition, HeldConnection } from './held-connection.js';
 import { HoldingProvider, type HoldingProviderOptions } from './holding-provider.js';
-import { PgConnection } from './pg-connection.js';
+import { openedOf, PgConnection } from './pg-connection.js';
 import type { ClientOf, PgClient, PgPool } from './pg-types.js';
 
 export interface PgProviderOptions<P extends PgPool> extends HoldingProviderOptions {
@@ -20,19 +20,13 @@ export class PgProvider<T> extends HoldingProvider<T> {
     this.#bind = bind;
   }
 
-  protected async open({ readOnly }: { readonly readOnly: boolean }): Promise<HeldConnection<T>> {
-    const client = await this.#pool.connect();
-    const release = (condition: Condition): void => {
-      client.release(condition === 'broken');
-    };
-    try {
-      const connection = new PgConnection(client, this.#bind(client), release);
-      if (readOnly) await connection.refuseWrites();
-      return connection;
-    } catch (error) {
-      client.release(true);
-      throw error;
-    }
+  protected open(options: { readonly readOnly: boolean }): Promise<HeldConnection<T>> {
+    return openedOf(this.#pool, options, (client) => {
+      const release = (condition: Condition): void => {
+        client.release(condition === 'broken');
+      };
+      return new PgConnection(client, this.#bind(client), release);
+    });
   }
 }
 

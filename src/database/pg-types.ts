@@ -13,9 +13,10 @@ export interface PgClient extends PgSession {
   release(destroy?: boolean): void;
 }
 
-/** A pool of `pg`. Its clients are whatever it says they are. */
+/** A pool of `pg`. Its clients are whatever it says they are. One that knows no callback promises the client instead. */
 export interface PgPool {
   connect(): Promise<PgClient>;
+  connect(callback: (error: Error | undefined, client: PgClient | undefined) => void): unknown;
 }
 
 /** The client that a pool hands out. Written for the overloads of `pg`, of which inference sees the last one only. */

@@ -3,7 +3,7 @@ import { contextStorage } from '#platform';
 import type { Condition, HeldConnection } from './held-connection.js';
 import { HoldingProvider } from './holding-provider.js';
 import { JobClient, overlaid } from './job-client.js';
-import { PgConnection } from './pg-connection.js';
+import { openedOf, PgConnection } from './pg-connection.js';
 import type { PgProviderOptions } from './pg-provider.js';
 import type { ClientOf, PgClient, PgPool } from './pg-types.js';
 import type { DatabaseContext } from './provider.js';
@@ -27,22 +27,16 @@ export class TransactionProvider<P extends PgPool> extends HoldingProvider<Clien
     });
   }
 
-  protected async open({ readOnly }: { readonly readOnly: boolean }): Promise<HeldConnection<ClientOf<P>>> {
+  protected open(options: { readonly readOnly: boolean }): Promise<HeldConnection<ClientOf<P>>> {
     const before = this.#jobs.getStore();
-    const client = await this.#host.connect();
-    const job = new JobClient(client, this.admission.name);
-    const context: DatabaseContext = {
-      enter: (work) => this.#jobs.run(job, work),
-      leave: (work) => this.#jobs.run(before, work),
-    };
-    try {
-      const connection = new JobConnection<ClientOf<P>>(client, job, context);
-      if (readOnly) await connection.refuseWrites();
-      return connection;
-    } catch (error) {
-      client.release(true);
-      throw error;
-    }
+    return openedOf(this.#host, options, (client) => {
+      const job = new JobClient(client, this.admission.name);
+      const context: DatabaseContext = {
+        enter: (work) => this.#jobs.run(job, work),
+        leave: (work) => this.#jobs.run(before, work),
+      };
+      return new JobConnection<ClientOf<P>>(client, job, context);
+    });
   }
 
   #connect(args: readonly unknown[]): unknown {

@@ -1,8 +1,10 @@
 /** The provider over `pg.Pool`: what the contract leaves to it, and the scenarios of the statement on a real server. */
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server } from 'node:net';
 import { Client, type Pool, type PoolClient } from 'pg';
 import { from, lastValueFrom, toArray } from 'rxjs';
 import { RefusedError, createAdmission } from 'rx-admission';
-import { type PgProvider, pgProvider, withDatabase, type PgPool } from 'rx-admission/database';
+import { type PgProvider, pgProvider, transactionProvider, withDatabase, type PgPool } from 'rx-admission/database';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { rowsOf, startPostgres, type Postgres } from '../postgres/postgres.js';
 import { BOUND, LINGER, poolOf, tableOn, type Table } from './tables.js';
@@ -274,4 +276,51 @@ describe('a client of another make', () => {
     expect(() => handle.unwrap()).toThrow('this connection was aborted');
     await client.end();
   });
+});
+
+describe('a client that the server ends with the packet that says it is ready', () => {
+  const message = (type: string, body: Buffer): Buffer => {
+    const head = Buffer.alloc(5);
+    head.write(type);
+    head.writeInt32BE(body.length + 4, 1);
+    return Buffer.concat([head, body]);
+  };
+  const terminated = 'SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0';
+  const ready = [message('R', Buffer.alloc(4)), message('Z', Buffer.from('I')), message('E', Buffer.from(terminated))];
+  let server: Server;
+  let url: string;
+  beforeAll(async () => {
+    // A real server does so too where it is shut down at that moment; nobody can time that.
+    server = createServer((socket) => socket.once('data', () => socket.end(Buffer.concat(ready)))).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    url = `postgres://nobody@127.0.0.1:${(server.address() as AddressInfo).port}/none`;
+  });
+  afterAll(() => server.close());
+
+  it.each([
+    ['pg', pgProvider],
+    ['a transaction', transactionProvider],
+  ])('is severed, and the process goes on (%s)', async (_, providerOf) => {
+    const doomed = poolOf(url);
+    const brittle = providerOf({ ...BOUND, pool: doomed });
+    const handle = await brittle.acquire();
+    await expect(handle.unwrap().query('SELECT 1')).rejects.toThrow();
+    await brittle.close(handle);
+    expect([doomed.totalCount, doomed.idleCount]).toEqual([0, 0]);
+    await doomed.end();
+  });
+});
+
+it('takes a pool that hands its clients out by a promise only, or by a callback that it forwards', async () => {
+  const pools: readonly PgPool[] = [
+    { connect: () => pool.connect() },
+    { connect: async (...given: readonly unknown[]) => (await (pool.connect as (...rest: readonly unknown[]) => unknown)(...given)) as PoolClient },
+  ];
+  for (const each of pools) {
+    const odd = pgProvider({ ...BOUND, pool: each });
+    const handle = await odd.acquire();
+    expect(out()).toBe(1);
+    await odd.close(handle);
+    expect(out()).toBe(0);
+  }
 });
