@@ -16,7 +16,7 @@ const REST = 3;
 /** More than five keys can be guaranteed. Ends of jobs: enough that everyone who holds too much at the start has ended some, and to average over. */
 const CONTESTED = 12;
 const WARM_UP = 60;
-const MEASURED = 100;
+const MEASURED = 400;
 
 interface Ask {
   readonly group: string;
