@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { CountingGate, demand, type Grant } from 'rx-admission';
 import { NEVER, Subject, config, from, of } from 'rxjs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Job } from '../admit/job.js';
 import { scene } from '../admission/scene.js';
 
@@ -106,6 +106,15 @@ describe('pause', () => {
     expect(started).toEqual([1, 2]);
     slot.resume();
     expect(started).toEqual([1, 2, 3]);
+  });
+
+  it('is listened to once, however many it holds back', () => {
+    const { slot, ask, admission } = scene(10);
+    const holder = ask('H', 10);
+    const jobs = Array.from({ length: 10 }, () => new Job(admission, demand(slot), {}, () => (slot.pause(), NEVER)));
+    const listens = vi.spyOn(slot.capacityChanges, 'subscribe');
+    holder.release();
+    expect([jobs.filter(({ state }) => state === 'waiting').length, listens.mock.calls.length]).toEqual([9, 1]);
   });
 
   it('holds up whoever names two paused gates until both are resumed', () => {
