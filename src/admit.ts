@@ -7,6 +7,7 @@ import type { Desk } from './desk.js';
 import type { Outcome } from './evaluator/settle.js';
 import type { Grant } from './grant.js';
 import { isPromiseLike } from './inner.js';
+import type { Nest } from './nest.js';
 import { assertOptions } from './options.js';
 import { Run } from './run.js';
 import { assertWork } from './work.js';
@@ -77,8 +78,8 @@ export interface Admit {
 export type Project<T> = (item: T, grant: Grant, index: number) => ObservableInput<unknown>;
 type Options<T> = AdmitOptions<T, ObservableInput<unknown>>;
 
-/** Binds `admit` to a desk. */
-export function admitFrom(desk: Desk): Admit {
+/** Binds `admit` to a desk, and to a job whose part all of it is. */
+export function admitFrom(desk: Desk, parent: Nest | null = null): Admit {
   const admit = <T>(
     demand: DemandOf<T>,
     projectOrOptions?: Project<T> | Options<T>,
@@ -86,7 +87,7 @@ export function admitFrom(desk: Desk): Admit {
   ): OperatorFunction<T, unknown> => {
     if (typeof projectOrOptions === 'function') {
       assertOptions('admit', options);
-      return operator(desk, demand, projectOrOptions, options ?? {});
+      return operator(desk, parent, demand, projectOrOptions, options ?? {});
     }
     // A second argument that is meant as the work, such as a promise, is told so.
     if (isPromiseLike(projectOrOptions) || options !== undefined) assertWork('admit', projectOrOptions);
@@ -96,20 +97,21 @@ export function admitFrom(desk: Desk): Admit {
       assertCall(call);
       return typeof demand === 'function' ? demand(call, index) : demand;
     };
-    return operator(desk, demandOfCall, startCall as Project<T>, projectOrOptions ?? {});
+    return operator(desk, parent, demandOfCall, startCall as Project<T>, projectOrOptions ?? {});
   };
   return admit as Admit;
 }
 
 function operator<T>(
   desk: Desk,
+  parent: Nest | null,
   demand: DemandOf<T>,
   project: Project<T>,
   options: Options<T>,
 ): OperatorFunction<T, unknown> {
   return (source) =>
     new Observable((consumer) => {
-      const run = new Run(desk, demand, project, options, consumer);
+      const run = new Run(desk, demand, project, options, consumer, parent);
       const upstream = new Subscriber<T>(run);
       run.upstream = upstream;
       consumer.add(() => {

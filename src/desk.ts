@@ -22,7 +22,8 @@ import { newcomer, type Waiter } from './evaluator/waiter.js';
 import type { AdmissionEvent } from './events.js';
 import { chargeAsk, Grant } from './grant.js';
 import { assertAskOptions } from './options.js';
-import { toldParent, type NestedPolicy } from './nested.js';
+import type { Nest } from './nest.js';
+import type { NestedPolicy } from './nested.js';
 import { Nesting } from './nesting.js';
 import { Notice, Outbox } from './outbox.js';
 import { Signals } from './signals.js';
@@ -185,10 +186,10 @@ export class Desk {
   /**
    * One ask. Decided at once; delivered at once as well, unless a delivery is under way: then in order after it.
    *
+   * @param parent the job that it is part of, where somebody says so
    * @throws RangeError or Error on what is no ask at all; nothing is charged then.
    */
-  ask(ask: Ask): void {
-    const told = toldParent();
+  ask(ask: Ask, parent: Nest | null = null): void {
     const refusal = this.#refusedAtTheDoor(ask);
     if (refusal !== null) {
       this.counts.accepted += 1;
@@ -196,7 +197,7 @@ export class Desk {
     } else {
       ask.named = this.ledger.name(ask.demand);
       this.counts.accepted += 1;
-      this.nesting.ask(ask, told);
+      this.nesting.ask(ask, parent);
     }
     this.#outbox.flush();
   }
@@ -386,8 +387,9 @@ export class Desk {
     const ahead = waiter === line.head ? null : line.head;
     const now = this.now();
     enterFold();
-    const short = waiter ? shortOf(waiter, ahead, this.memory, now).map(({ name }) => name) : [];
+    const accounts = waiter ? shortOf(waiter, ahead, this.memory, now) : (ask.kin?.missing() ?? []).map(({ account }) => account);
     leaveFold();
+    const short = accounts.map(({ name }) => name);
     const what = short.length > 0 ? `: it was short of ${short.join(', ')}` : '';
     const waited = Math.floor(now - ask.askedAt);
     const [account] = short;

@@ -110,6 +110,11 @@ export class Grant {
     work.then(finished, finished);
   }
 
+  /** Its job lends it permits of the account: they are not in its own `demand`, and whoever took them gives them back. */
+  borrows(account: Account<never>): boolean {
+    return this.#ask.kin?.loans.some((loan) => loan.account === account) ?? false;
+  }
+
   /**
    * Replaces an estimated debit by what was really used. It may leave a bucket in debt, which takes never do.
    *

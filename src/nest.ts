@@ -11,7 +11,7 @@ class Family {
 }
 
 /** One amount that runs on somebody else's permits. */
-interface Loan {
+export interface Loan {
   readonly lender: Nest;
   readonly account: AnyAccount;
   readonly amount: number;
@@ -126,10 +126,16 @@ export class Kin {
     return { loans, rest };
   }
 
+  /** What its job holds for it, and siblings have now. */
+  missing({ loans }: Plan = this.plan()): readonly Loan[] {
+    return loans.filter(({ lender, account, amount }) => lender.free(account) < amount);
+  }
+
   /** Takes all of the loans, or waits for whoever of the family has them; what is borrowed keeps its lenders from ending. */
-  borrow(ask: Ask, { loans }: Plan): boolean {
+  borrow(ask: Ask, plan: Plan): boolean {
+    const { loans } = plan;
     const { waiting } = this.family;
-    if (loans.some(({ lender, account, amount }) => lender.free(account) < amount)) {
+    if (this.missing(plan).length > 0) {
       waiting.add(ask);
       return false;
     }

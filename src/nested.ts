@@ -24,22 +24,3 @@ export const around = (): Nest | null => storage?.getStore() ?? null;
 export function inside<R>(nest: Nest | null, work: () => R): R {
   return storage === null ? work() : storage.run(nest ?? undefined, work);
 }
-
-let told: Nest | null = null;
-
-/** The one ask that `work` makes is part of `nest`, whatever the context says. */
-export function tellParent<R>(nest: Nest, work: () => R): R {
-  told = nest;
-  try {
-    return work();
-  } finally {
-    told = null;
-  }
-}
-
-/** The parent that was told, once: what the ask starts is not part of it any more. */
-export function toldParent(): Nest | null {
-  const nest = told;
-  told = null;
-  return nest;
-}

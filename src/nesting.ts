@@ -8,7 +8,7 @@ import { NestedAskError, RefusedError, type AdmissionError } from './errors.js';
 import { questioning } from './evaluator/ledger.js';
 import type { Grant } from './grant.js';
 import { Kin, Nest, type Plan } from './nest.js';
-import { around, tellParent, type NestedPolicy } from './nested.js';
+import { around, type NestedPolicy } from './nested.js';
 import { assertOptions } from './options.js';
 import { assertWork } from './work.js';
 
@@ -52,9 +52,9 @@ export class Nesting {
     this.#ports = ports;
   }
 
-  /** Whoever was told its job borrows from it, whatever the policy; others are found where jobs are followed. */
-  ask(ask: Ask, told: Nest | null): void {
-    if (told !== null) this.#lend(ask, new Kin(ask.demand, told));
+  /** Where its job is said it borrows from that, whatever the policy; others are found where jobs are followed. */
+  ask(ask: Ask, parent: Nest | null): void {
+    if (parent !== null) this.#lend(ask, new Kin(ask.demand, parent));
     else if (this.policy === 'off') this.#ports.enter(ask);
     else this.#followed(ask, this.policy);
   }
@@ -71,8 +71,8 @@ export class Nesting {
     assertOptions('defer', options);
     return new Observable((consumer) => {
       const whole = typeof demand === 'function' ? demand() : demand;
-      const call$ = of(undefined).pipe(admitFrom(this.#desk)(whole, (_nothing: undefined, inner) => factory(inner), options));
-      return tellParent(nestOf(ask, grant), () => call$.subscribe(consumer));
+      const admit = admitFrom(this.#desk, nestOf(ask, grant));
+      return of(undefined).pipe(admit(whole, (_nothing: undefined, inner) => factory(inner), options)).subscribe(consumer);
     });
   }
 

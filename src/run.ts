@@ -5,6 +5,7 @@ import { Chain } from './chain.js';
 import type { Desk } from './desk.js';
 import type { StoppedError } from './errors.js';
 import { Item } from './item.js';
+import type { Nest } from './nest.js';
 
 export class Run<T> {
   upstream: { unsubscribe(): void } | null = null;
@@ -23,6 +24,8 @@ export class Run<T> {
     readonly project: Project<T>,
     readonly options: AdmitOptions<T, ObservableInput<unknown>>,
     readonly consumer: Subscriber<unknown>,
+    /** The job that its asks are part of, where somebody says so. */
+    readonly parent: Nest | null = null,
   ) {}
 
   /** How many items wait. */
@@ -39,7 +42,7 @@ export class Run<T> {
       // Either may have unsubscribed, or stopped the admission.
       if (this.#isOver()) return;
       const item = new Item(this, value, index, demand, job);
-      this.desk.ask(item);
+      this.desk.ask(item, this.parent);
       if (item.isAnswered) return;
       // A handler of the events that the ask caused has unsubscribed: nobody is left to wait for the answer.
       if (this.closed) this.desk.withdraw([item]);

@@ -1,5 +1,6 @@
 /** The whole of an admission at one instant: every account, every waiter and what it waits for, every grant. */
 import type { AnyAccount, Identity } from './accounts/account.js';
+import type { Ask } from './ask.js';
 import type { AskCounts } from './check.js';
 import type { AccountStatus } from './accounts/statuses.js';
 import type { DemandEntry } from './demand.js';
@@ -45,6 +46,8 @@ export interface AdmissionStatus {
   readonly nextDeadline: number | null;
   readonly accounts: readonly AccountView[];
   readonly waiters: readonly WaiterView[];
+  /** Those that stand in no line, since they wait for a permit of their own job, which a call beside them has. */
+  readonly borrowers: readonly WaiterView[];
   readonly grants: readonly GrantView[];
   /** What became of every ask so far. */
   readonly counts: AskCounts;
@@ -92,9 +95,27 @@ function described(desk: Desk): AdmissionStatus {
       };
       return new WaiterStatus(fields, at);
     }),
+    borrowers: [...desk.nesting.borrowers].map((ask) => borrowerOf(ask, desk.held, at)),
     grants: grantsOf(desk, at),
     counts: { ...desk.counts },
   };
+}
+
+function borrowerOf({ job, askedAt, kin }: Ask, held: Iterable<Ask>, at: number): WaiterView {
+  const missing = kin?.missing() ?? [];
+  const holders = [...held].filter((each) =>
+    each.kin?.loans.some((loan) => missing.some(({ lender, account }) => loan.lender === lender && loan.account === account)),
+  );
+  const fields = {
+    place: 0,
+    job,
+    waited: at - askedAt,
+    shortOf: missing.map(({ account }) => account.name),
+    heldBy: holders.map((holder) => holder.job),
+    behindHead: false,
+    earliest: null,
+  };
+  return new WaiterStatus(fields, at);
 }
 
 /** Who names what, in arrival order; whoever names an account under several keys counts once. */

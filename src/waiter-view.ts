@@ -2,7 +2,7 @@
 import type { AccountStatus } from './accounts/statuses.js';
 
 export interface WaiterView extends AccountStatus {
-  /** From 1, the head. */
+  /** From 1, the head; 0 for one that stands in no line. */
   readonly place: number;
   readonly job: unknown;
   /** ms since it asked. */

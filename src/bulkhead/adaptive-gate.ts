@@ -120,10 +120,12 @@ export class AdaptiveGate extends CountingGate {
    */
   mark(grant: Grant, latency = grant.age): void {
     if (this.#measure !== 'marked') throw new TypeError(`${this.name} measures to the end of the work; say sample: 'marked'`);
+    // What runs on a permit that somebody else took is a part of that work, and no measure of it.
+    if (grant.settled || grant.borrows(this)) return;
     if (!grant.demand.entries.some(({ account }) => account === this)) {
       throw new RangeError(`this grant's demand does not name the account "${this.name}"`);
     }
-    if (grant.settled || this.#marked.has(grant)) return;
+    if (this.#marked.has(grant)) return;
     this.#marked.add(grant);
     this.#unmarked = 0;
     const { grantedAt, age } = grant;

@@ -2,7 +2,7 @@
 import { createAdmission, demand, UpstreamFailure, type Grant, type Outcome } from 'rx-admission';
 import { adaptiveGate, aimd, gradient2, vegas, type AdaptiveGate, type AdaptiveGateOptions, type Limit, type LimitSample } from 'rx-admission/bulkhead';
 import { accountContract } from 'rx-admission/testing';
-import { of, tap } from 'rxjs';
+import { NEVER, of, tap } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
 import { VirtualClock } from '../conformance/virtual-clock.js';
 import { seeded } from './adaptive-server.js';
@@ -294,6 +294,22 @@ describe('an adaptive gate that is told its latencies', () => {
       grant.release('success');
     }
     expect(limit.heard).toEqual([{ kind: 'latency', latency: 50, count: 2, inFlight: 1, isAppLimited: true }]);
+  });
+
+  it('takes nothing of a call on a lent permit: the job that took it is what is measured', () => {
+    const { gate, limit, grants, admission, clock } = scene({ sample: 'marked' });
+    const [outer, other] = grants(2) as [Grant, Grant];
+    const inner: Grant[] = [];
+    outer.defer(demand(gate), (grant) => (inner.push(grant), NEVER)).subscribe();
+    const [lent] = inner as [Grant];
+    expect([lent.borrows(gate), outer.borrows(gate), admission.check()]).toEqual([true, false, []]);
+    clock.advanceTo(1_000);
+    gate.mark(lent, 7);
+    gate.mark(outer, 20);
+    gate.mark(other, 40);
+    expect(limit.heard).toMatchObject([{ latency: 30 }]);
+    lent.release();
+    expect(() => { gate.mark(lent); }).not.toThrow();
   });
 
   it('takes what was measured elsewhere', () => {

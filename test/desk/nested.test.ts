@@ -12,6 +12,7 @@ import {
 } from 'rx-admission';
 import { NEVER, Subject, concatMap, from, lastValueFrom, of, tap, toArray, type Subscription } from 'rxjs';
 import { describe, expect, it } from 'vitest';
+import type { Job } from '../admit/job.js';
 import { scene as sceneOf, type Scene } from '../admission/scene.js';
 
 const scene = (capacity: number, options: Omit<AdmissionOptions, 'scheduler'> = {}): Scene & { warnings: AdmissionWarning[] } => {
@@ -185,6 +186,34 @@ describe('grant.defer', () => {
       parent.release();
       expect([slot.inUse(), clock.pending, admission.check()]).toEqual([0, 0, []]);
     }
+  });
+
+  it('that waits for a sibling says what for and who has it, though it stands in no line', async () => {
+    const made = scene(1);
+    const { admission, slot, clock } = made;
+    const parent = await held(made);
+    const first = child(parent, demand(slot), { job: 'a page' });
+    const second = child(parent, demand(slot, made.gate('free', 1)), { job: 'a count', maxWait: 50 });
+    clock.advanceTo(20);
+    const { waiters, borrowers } = admission.status();
+    expect([waiters, borrowers.map((each) => [each.waited, each.shortOf, each.heldBy])]).toEqual([[], [[20, ['slot'], ['a page']]]]);
+    expect(borrowers[0]?.summary()).toBe('a count waits for slot until one is given back, held by a page');
+    clock.advanceTo(50);
+    expect(second.error).toMatchObject({ message: 'not granted within 50ms: it was short of slot', account: 'slot' });
+    expect(admission.status().borrowers).toEqual([]);
+    first.end();
+  });
+
+  it('is the only one that borrows: what its options ask for is a stranger’s', async () => {
+    const made = scene(1);
+    const parent = await held(made);
+    let stranger: Job | null = null;
+    const job = (): string => {
+      stranger = made.ask('a stranger');
+      return 'a child';
+    };
+    expect(child(parent, demand(made.slot), { job }).state).toBe('running');
+    expect(stranger).toMatchObject({ state: 'waiting' });
   });
 
   it('that waits for a sibling is refused by a drain, and counted there', async () => {
