@@ -4,7 +4,7 @@
  */
 import { Diagnostics } from '../src/diagnostics.js';
 import { Outbox } from '../src/outbox.js';
-import { median } from './row.js';
+import { median } from '../bench/row.js';
 
 const GRANTS = 20_000_000;
 const AT_MOST_NS = 10;
