@@ -118,8 +118,8 @@ export class Desk {
       woken: () => {
         this.#evaluator.post({ type: 'look', at: this.now() });
       },
-      shrunk: (account) => {
-        this.#evaluator.post({ type: 'shrank', account, at: this.now() });
+      shrunk: (capacity) => {
+        this.#evaluator.post({ type: 'shrank', capacity, at: this.now() });
       },
     });
     if (http) bindClock(scheduler, http);

@@ -34,6 +34,7 @@ export {
   AbstractAccount,
   type Account,
   type AccountOptions,
+  type CommonCapacity,
   type Identity,
   type Log,
 } from './accounts/account.js';

@@ -71,7 +71,13 @@ export interface Account<A = number> {
   /** How many of one admission's line may name it; unbounded unless given. Who goes beyond that is the admission's `overflow`. */
   readonly maxWaiters?: number;
   /** Accounts that draw on one capacity name the same object here: what moves one of them may let in who waits on another. */
-  readonly sharedWith?: object;
+  readonly sharedWith?: CommonCapacity;
+}
+
+/** What several accounts draw on. What it announces is heard in place of what each of them does: once, for all of them. */
+export interface CommonCapacity {
+  readonly capacityChanges?: Observable<void>;
+  readonly shrinks?: Observable<void>;
 }
 
 /** An account of whatever amounts, as the line holds them. */

@@ -1,5 +1,5 @@
-/** How an account that only stands in front of others says which one an amount is for. */
-import type { Account, AnyAccount } from './account.js';
+/** What stands behind an account: the one that a router chooses, and the capacity that several draw on. */
+import type { Account, AnyAccount, CommonCapacity } from './account.js';
 
 /** Where an amount goes, and what it is there. */
 export interface Route<B = number> {
@@ -20,3 +20,6 @@ export function resolve(account: AnyAccount, amount: unknown): Route<unknown> {
   while (routed in route.account) route = (route.account as AnyAccount & Routing)[routed](route.amount);
   return route;
 }
+
+/** What moves when the account does: the capacity that it shares with others, or itself. */
+export const drawnOn = (account: AnyAccount): CommonCapacity => account.sharedWith ?? account;

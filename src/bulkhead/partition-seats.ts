@@ -1,5 +1,5 @@
 /** The books of a capacity that partitions share: what is taken of each share, who may use a seat, and who is older. */
-import type { TeardownLogic } from 'rxjs';
+import { Subject, type Observable, type TeardownLogic } from 'rxjs';
 import { fitsIn, roomIn, type SharedCapacity } from './partition-rule.js';
 import { ShareBook, type Seat } from './partition-seat.js';
 
@@ -26,7 +26,12 @@ export class SeatBooks implements SharedCapacity {
   /** Seats of the rest that are in use: nobody else keeps them from being collected. */
   readonly busy = new Set<Seat>();
   readonly #ageing: number;
+  /** "There may be more now" and "there is less from here on", to each line once, however many keys it concerns. */
+  readonly capacityChanges: Observable<void>;
+  readonly shrinks: Observable<void>;
   capacity = 0;
+  readonly #more = new Subject<void>();
+  readonly #less = new Subject<void>();
   #turn = 0;
 
   /** `seats` are those of all keys that anybody can reach. */
@@ -38,6 +43,8 @@ export class SeatBooks implements SharedCapacity {
     this.reserve = reserve;
     this.maxPartitions = maxPartitions;
     this.#ageing = ageing;
+    this.capacityChanges = this.#more;
+    this.shrinks = this.#less;
     this.shares.add(this.rest);
   }
 
@@ -58,6 +65,14 @@ export class SeatBooks implements SharedCapacity {
       this.shares.add(share);
       this.rest.permits -= guaranteed;
     }
+  }
+
+  announceMore(): void {
+    this.#more.next();
+  }
+
+  announceLess(): void {
+    this.#less.next();
   }
 
   /** A newcomer comes after all who were served so far. */

@@ -1,6 +1,7 @@
 /** A partition: the account of one key in a capacity that many keys share. */
 import { Subject, type Observable, type TeardownLogic } from 'rxjs';
-import { AbstractAccount, RefusedError, amountOf, type AccountOptions } from '../index.js';
+import { AbstractAccount, RefusedError, amountOf, type AccountOptions, type CommonCapacity } from '../index.js';
+import { announce } from './partition-news.js';
 import { positive } from './partition-options.js';
 import { Seat, type ShareBook } from './partition-seat.js';
 import type { SeatBooks } from './partition-seats.js';
@@ -22,7 +23,7 @@ export class Partition extends AbstractAccount {
   override readonly category = 'partition';
   readonly key: string;
   /** What all partitions of the pool draw on. */
-  readonly sharedWith: object;
+  readonly sharedWith: CommonCapacity;
   readonly shrinks: Observable<void>;
   readonly #books: SeatBooks;
   readonly #seat: Seat;
@@ -101,14 +102,13 @@ export class Partition extends AbstractAccount {
   /** Strict: nothing starts for this key after it returns, until `resume`; its share is lent meanwhile. */
   pause(): void {
     this.#seat.paused = true;
-    this.#seat.announce.less();
-    for (const seat of this.#books.seats()) if (seat !== this.#seat) seat.announce.more();
+    announce(this.#books, this.#books.seats().filter((seat) => seat !== this.#seat), [this.#seat]);
   }
 
   resume(): void {
     if (!this.#seat.paused) return;
     this.#seat.paused = false;
-    this.capacityChanged();
+    announce(this.#books, [this.#seat], []);
   }
 
   override observeHeld(held: () => number): TeardownLogic {

@@ -3,6 +3,7 @@
  * again. It questions accounts and the heap and debits them; it runs no code of the user's besides, and it is total.
  */
 import type { AnyAccount } from '../accounts/account.js';
+import { drawnOn } from '../accounts/route.js';
 import type { Demand } from '../demand.js';
 import { RefusedError, QueueFullError, type AdmissionError, type RefusalReason } from '../errors.js';
 import type { Asking } from './asking.js';
@@ -39,7 +40,8 @@ export type News =
     }
   /** A deadline, a heap reading, or an account with more: only a look at the line tells. */
   | { readonly type: 'look' }
-  | { readonly type: 'shrank'; readonly account: AnyAccount }
+  /** An account, or the capacity that several share. */
+  | { readonly type: 'shrank'; readonly capacity: object }
   | { readonly type: 'stopped'; readonly error: AdmissionError }
   /** An inline attempt met a defect. */
   | { readonly type: 'broke'; readonly waiter: Waiter; readonly cause: unknown };
@@ -80,7 +82,7 @@ function after(state: LineState, change: Change, turn: Turn, pass: Pass): LineSt
     case 'look':
       return passed(state, turn, pass);
     case 'shrank':
-      return passed(withoutImpossible(state, change.account, turn), turn, pass);
+      return passed(withoutImpossible(state, change.capacity, turn), turn, pass);
     case 'stopped':
       return closed(state, change.error, 'shutdown', turn);
     case 'broke':
@@ -175,14 +177,15 @@ function leaves(
   turn.refuse(waiter, error, reason, by);
 }
 
-/** Refuses who can never fit the account again, wherever it stands, also where a pass would not ask it. */
-function withoutImpossible(state: LineState, account: AnyAccount, turn: Turn): LineState {
+/** Refuses who can never fit again, wherever it stands, also where a pass would not ask it. */
+function withoutImpossible(state: LineState, capacity: object, turn: Turn): LineState {
   for (const waiter of state.line.toArray()) {
-    const error = waiter.ask.demand.entries
-      .filter((entry) => entry.account === account)
-      .map(({ amounts }) => refusalOf(account, amounts, turn.at))
-      .find((refusal) => refusal !== null);
-    if (error) leaves(state.line, waiter, error, error.reason, turn, account);
+    for (const { account, amounts } of waiter.ask.demand.entries) {
+      const error = drawnOn(account) === capacity ? refusalOf(account, amounts, turn.at) : null;
+      if (error === null) continue;
+      leaves(state.line, waiter, error, error.reason, turn, account);
+      break;
+    }
   }
   return sleeping(state, state.nextDeadline);
 }

@@ -1,6 +1,7 @@
 /** What an admission keeps of each account: how many name it, how many it holds, and the hook that hears of more. */
-import { Subscription, type Observer, type SchedulerLike } from 'rxjs';
-import type { AnyAccount } from '../accounts/account.js';
+import { Subscription, type SchedulerLike } from 'rxjs';
+import type { AnyAccount, CommonCapacity } from '../accounts/account.js';
+import { drawnOn } from '../accounts/route.js';
 import { bindClock } from '../clock.js';
 import type { Demand } from '../demand.js';
 
@@ -14,14 +15,20 @@ export interface Listing {
   hook: Subscription | null;
 }
 
+/** Who is listened to, and for how many listings. */
+interface Voice {
+  listings: number;
+  readonly subscription: Subscription;
+}
+
 export interface LedgerPorts {
   readonly scheduler: SchedulerLike;
   /** It paces its line by those in memory's line, whom the desk counts for it. */
   readonly memory: AnyAccount | null;
   /** There may be more: look at the line again. */
   woken(): void;
-  /** An account shrank: refuse what can never fit it any more. */
-  shrunk(account: AnyAccount): void;
+  /** An account shrank, or what it shares with others: refuse what can never fit any more. */
+  shrunk(capacity: object): void;
 }
 
 /** Folds under way, in every admission: what an account announces while a fold questions it is the fold's own doing. */
@@ -68,9 +75,6 @@ export function assertOutsideFold(): void {
 /** Whom to tell of a settlement: every ledger with hooks on what the account draws on, and how many, in whatever admission. */
 const sharers = new WeakMap<object, Map<Ledger, number>>();
 
-/** What moves when the account does: the capacity that it shares with others, or itself. */
-const drawnOn = (account: AnyAccount): object => account.sharedWith ?? account;
-
 /** Ledgers with hooks: most often none or one, and then nobody shares anything. */
 let watchers = 0;
 
@@ -84,6 +88,8 @@ export class Ledger {
   readonly #ports: LedgerPorts;
   /** Kept when nobody names them, up to a point: the next ask most often names the same. */
   readonly #listings = new Map<AnyAccount, Listing>();
+  /** Who announces "more", and who "less": an account, or the capacity that it shares. */
+  readonly #heard = { capacityChanges: new Map<object, Voice>(), shrinks: new Map<object, Voice>() };
   #named = 0;
   #watching = false;
   /** What was asked last is most often what is asked next. */
@@ -211,18 +217,10 @@ export class Ledger {
     const { account } = listing;
     const hook = new Subscription();
     listing.hook = hook;
-    const hear = (tell: () => void): Partial<Observer<void>> => ({
-      next: () => {
-        if (folding === 0) tell();
-        else unheard?.push(tell);
-      },
-      // An account whose stream broke tells no more; deadlines and settlements still move the line.
-      error: () => undefined,
-    });
-    hook.add(account.capacityChanges.subscribe(hear(() => { this.#ports.woken(); })));
-    hook.add(account.shrinks?.subscribe(hear(() => { this.#ports.shrunk(account); })));
-    if (account !== this.#ports.memory) hook.add(account.observeHeld?.(() => listing.marked));
     const capacity = drawnOn(account);
+    this.#listen(listing, 'capacityChanges', () => { this.#ports.woken(); });
+    this.#listen(listing, 'shrinks', () => { this.#ports.shrunk(capacity); });
+    if (account !== this.#ports.memory) hook.add(account.observeHeld?.(() => listing.marked));
     const hooked = sharers.get(capacity) ?? new Map<Ledger, number>();
     sharers.set(capacity, hooked.set(this, (hooked.get(this) ?? 0) + 1));
     hook.add(() => {
@@ -230,6 +228,34 @@ export class Ledger {
       if (left > 0) hooked.set(this, left);
       else hooked.delete(this);
     });
+  }
+
+  /** What a shared capacity announces is listened to once, for all who draw on it. */
+  #listen({ account, hook }: Listing, kind: keyof CommonCapacity, tell: () => void): void {
+    const capacity = drawnOn(account);
+    const speaker = capacity[kind] ? capacity : account;
+    const news$ = speaker[kind];
+    if (news$ === undefined) return;
+    const voices = this.#heard[kind];
+    const voice = voices.get(speaker) ?? { listings: 0, subscription: new Subscription() };
+    voice.listings += 1;
+    hook?.add(() => {
+      voice.listings -= 1;
+      if (voice.listings > 0) return;
+      voices.delete(speaker);
+      voice.subscription.unsubscribe();
+    });
+    if (voice.listings > 1) return;
+    voices.set(speaker, voice);
+    const subscription = news$.subscribe({
+      next: () => {
+        if (folding === 0) tell();
+        else unheard?.push(tell);
+      },
+      // An account whose stream broke tells no more; deadlines and settlements still move the line.
+      error: () => undefined,
+    });
+    voice.subscription.add(subscription);
   }
 
   #unhook(listing: Listing): void {

@@ -2,7 +2,7 @@
 import { CountingGate, createAdmission, demand, type Admission } from 'rx-admission';
 import { partitioned, type Partition, type Partitioned } from 'rx-admission/bulkhead';
 import { EMPTY } from 'rxjs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { CountingScheduler } from '../admit/counting-scheduler.js';
 import { Job } from '../admit/job.js';
 
@@ -340,6 +340,29 @@ describe('two admissions that share a capacity', () => {
     two.stop();
     expect(scene.out('a')).toEqual([4]);
     await two.drain();
+  });
+});
+
+describe('what moves the whole', () => {
+  const KEYS = Array.from({ length: 200 }, (_, n) => `tenant ${String(n)}`);
+
+  it.each<[string, (pool: Partitioned) => void]>([
+    ['that shrinks', (pool) => { pool.resize(3); }],
+    ['that grows', (pool) => { pool.resize(5); }],
+    ['whose key is paused', (pool) => { pool.of('tenant 7').pause(); }],
+    ['whose key is resumed', (pool) => { pool.of('tenant 0').resume(); }],
+  ])('asks each who waits a few times, however many keys wait on a capacity %s', (_, move) => {
+    const scene = new Scene(partitioned({ name: 'calls', capacity: 4, maxPartitions: KEYS.length }));
+    scene.pool.of('tenant 0').pause();
+    const waiting = KEYS.flatMap((key) => scene.asks(key, 2)).filter((job) => job.state === 'waiting');
+    const partition = Object.getPrototypeOf(scene.pool.of('tenant 0')) as Partition;
+    const asked = (['fits', 'room'] as const).map((question) => vi.spyOn(partition, question));
+    move(scene.pool);
+    const questions = asked.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+    for (const spy of asked) spy.mockRestore();
+    expect(waiting).toHaveLength(396);
+    expect(questions).toBeGreaterThan(0);
+    expect(questions).toBeLessThanOrEqual(3 * waiting.length);
   });
 });
 

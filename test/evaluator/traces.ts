@@ -120,7 +120,7 @@ class World {
         const [gate] = this.gates;
         const shrinks = gate !== undefined && act.capacity < gate.capacity;
         gate?.resize(act.capacity);
-        this.#fold(shrinks ? { type: 'shrank', account: gate } : { type: 'look' }, at);
+        this.#fold(shrinks ? { type: 'shrank', capacity: gate } : { type: 'look' }, at);
         return;
       }
       case 'pressure':
