@@ -6,6 +6,7 @@ import { exchange } from './exchange.js';
 import { askingForUsage, lacksUsage } from './include-usage.js';
 import { readCall, type FetchInit, type FetchInput } from './read-call.js';
 import { refusalResponse } from './refusal.js';
+import { patienceOf } from './sdk-timeout.js';
 import { Turnstile } from './turnstile.js';
 
 /** Options of whatever admits requests of HTTP. */
@@ -31,7 +32,8 @@ export type Fetch = (input: FetchInput, init?: FetchInit) => Promise<Response>;
  * been read to the end, has failed, was cancelled or was dropped. Other requests pass.
  *
  * Each attempt of an SDK's retry is a request, so it is admitted like any other. The SDK's own `timeout` runs while a call
- * waits: give a `maxWait` below it.
+ * waits: where the request states it, the call is refused once nine tenths of it have gone by in line; otherwise give a `maxWait`
+ * below it.
  *
  * @throws TypeError when no account is named.
  *
@@ -42,7 +44,7 @@ export type Fetch = (input: FetchInput, init?: FetchInit) => Promise<Response>;
  * ```
  */
 export function admittedFetch(admission: Admission, options: AdmittedFetchOptions): Fetch {
-  const through = admittedRequests('admittedFetch', admission, options, FETCH);
+  const through = admittedRequests('admittedFetch', admission, options, { known: FETCH, patience: patienceOf });
   // Looked up at each call: a global one that a test or a tracer replaces is honoured.
   const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
   return (input, init) => through(input, init, send);
@@ -54,12 +56,19 @@ const FETCH: Known<AdmittedFetchOptions> = { ...REQUESTS, fetch: true };
 /** Each request of HTTP, whatever sends it. */
 export type AdmittedRequests = (input: FetchInput, init: FetchInit | undefined, send: Fetch) => Promise<Response>;
 
+/** What one way of admitting requests has for itself. */
+interface Way {
+  readonly known: Readonly<Record<string, true>>;
+  /** ms that a request may stand in line, since its sender's timer runs meanwhile. */
+  readonly patience: (input: FetchInput, init: FetchInit | undefined) => number;
+}
+
 /** @throws TypeError when no account is named. */
 export function admittedRequests(
   way: string,
   admission: Admission,
   options: AdmittedRequestOptions,
-  known: Readonly<Record<string, true>> = REQUESTS,
+  { known = REQUESTS, patience = () => Infinity }: Partial<Way> = {},
 ): AdmittedRequests {
   assertAdmission(way, admission);
   const settings = settingsOf(way, options, known);
@@ -73,6 +82,7 @@ export function admittedRequests(
     return exchange(turnstile, settings, {
       call,
       signal: init?.signal ?? (input instanceof Request ? input.signal : null),
+      patience: patience(input, init),
       usageIsOurs,
       send: (signal) => send(input, { ...sent, signal }),
       refused: (error) => {

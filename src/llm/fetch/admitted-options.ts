@@ -30,7 +30,11 @@ export interface AdmittedOptions extends FeedbackOptions {
   readonly spend?: SpendCap | undefined;
   /** Unless given, one of its own: bytes over four, plus the most that was asked for, corrected by what was used. */
   readonly estimator?: Estimator | undefined;
-  /** ms to wait at most; then the call is refused. Keep it below the SDK's own `timeout`, which runs meanwhile. */
+  /**
+   * ms to wait at most; then the call is refused. Keep it below the `timeout` of the SDK's client, which runs meanwhile in a
+   * `fetch`. Where the request states that (Anthropic's always, OpenAI's and Groq's where the call was given one), it is at
+   * most nine tenths of it.
+   */
   readonly maxWait?: number | undefined;
   /** ms that an answer may lie unread before it is cut and its permits come back. 300,000 unless given. */
   readonly maxHold?: number | undefined;

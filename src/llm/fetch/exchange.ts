@@ -10,6 +10,8 @@ import type { Turnstile } from './turnstile.js';
 export interface Exchange {
   readonly call: LlmCall;
   readonly signal: AbortSignal | null | undefined;
+  /** ms that it may stand in line, whatever the options allow. */
+  readonly patience: number;
   /** Whether the event that carries the usage was asked for by us. */
   readonly usageIsOurs: boolean;
   /** Sends it; `signal` aborts with the caller's, and when a drain runs out of time. */
@@ -20,10 +22,10 @@ export interface Exchange {
 
 /** @throws whatever `fetch` throws; the signal's reason when it aborts in line. */
 export async function exchange(turnstile: Turnstile, settings: Settings, attempt: Exchange): Promise<Response> {
-  const { call, signal, send, refused } = attempt;
+  const { call, signal, patience, send, refused } = attempt;
   let passage: Passage;
   try {
-    passage = await turnstile.enter(call, signal);
+    passage = await turnstile.enter(call, signal, patience);
   } catch (error) {
     // As fetch does.
     if (signal?.aborted) throw signal.reason;

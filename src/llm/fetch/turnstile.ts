@@ -31,12 +31,12 @@ export class Turnstile {
   }
 
   /**
-   * The passage of one attempt.
+   * The passage of one attempt, which stands in line for `patience` ms at most, and for `maxWait`.
    *
    * @throws AdmissionError when it is refused, CancelledError when `signal` aborts while it waits.
    */
-  async enter(call: LlmCall, signal?: AbortSignal | null): Promise<Passage> {
-    const { estimator, maxWait, job, spend, demand: whole } = this.#settings;
+  async enter(call: LlmCall, signal?: AbortSignal | null, patience = Infinity): Promise<Passage> {
+    const { estimator, maxWait = Infinity, job, spend, demand: whole } = this.#settings;
     const policy = this.#settings.charge ?? POLICIES[call.protocol ?? 'openai'];
     const estimate = estimator.estimate(call);
     const reserved = policy.reserve(estimate);
@@ -45,7 +45,7 @@ export class Turnstile {
     try {
       const grant = await this.#admission.acquire(whole === undefined ? demand : whole(call, demand), {
         ...(signal ? { signal } : {}),
-        maxWait,
+        maxWait: Math.min(maxWait, patience),
         job: job === undefined ? labelOf(call) : job(call),
       });
       return new Passage({ grant, call, estimate, policy, reserved, debits, spending, settings: this.#settings });
