@@ -4,6 +4,8 @@ export interface Limits {
   readonly requestsPerMinute: number;
   readonly tokensPerMinute: number;
   readonly concurrency: number;
+  /** Providers may enforce the minute's requests second by second as well, and say so nowhere. Not unless given. */
+  readonly requestsPerSecond?: number;
 }
 
 export type Reason = 'requests' | 'tokens' | 'concurrency';
@@ -32,18 +34,21 @@ export interface Books {
 
 const MINUTE = 60_000;
 
-/** A minute's worth at most, refilled all the time; the level is worked out when it is asked for. */
+/** A minute's worth at most, unless it holds less, refilled all the time; the level is worked out when it is asked for. */
 export class Bucket {
   #level: number;
   #at = 0;
 
-  constructor(readonly perMinute: number) {
-    this.#level = perMinute;
+  constructor(
+    readonly perMinute: number,
+    readonly most = perMinute,
+  ) {
+    this.#level = most;
   }
 
   level(at: number): number {
     if (at > this.#at) {
-      this.#level = Math.min(this.perMinute, this.#level + ((at - this.#at) * this.perMinute) / MINUTE);
+      this.#level = Math.min(this.most, this.#level + ((at - this.#at) * this.perMinute) / MINUTE);
       this.#at = at;
     }
     return this.#level;
@@ -61,7 +66,7 @@ export class Bucket {
   }
 
   /** Time until the level has reached `amount`; until it is full, unless told otherwise. */
-  msUntil(at: number, amount = this.perMinute): number {
+  msUntil(at: number, amount = this.most): number {
     return Math.max(0, ((amount - this.level(at)) * MINUTE) / this.perMinute);
   }
 }
@@ -73,10 +78,13 @@ export class Quota implements Books {
   peak = 0;
   #active = 0;
   readonly #requests: Bucket;
+  readonly #second: Bucket;
   readonly #tokens: Bucket;
 
   constructor(readonly limits: Limits) {
-    this.#requests = new Bucket(limits.requestsPerMinute);
+    const { requestsPerMinute, requestsPerSecond = requestsPerMinute } = limits;
+    this.#requests = new Bucket(requestsPerMinute);
+    this.#second = new Bucket(requestsPerSecond * 60, requestsPerSecond);
     this.#tokens = new Bucket(limits.tokensPerMinute);
   }
 
@@ -114,6 +122,7 @@ export class Quota implements Books {
       const figures = `Limit ${requestsPerMinute}, Used ${used}, Requested 1`;
       return tooFast('requests', `requests per min (RPM): ${figures}`, this.#requests.msUntil(at, 1));
     }
+    if (!this.#second.take(1, at)) return tooFast('requests', 'requests', this.#second.msUntil(at, 1));
     if (this.#active >= concurrency) {
       return tooFast('concurrency', `concurrent requests: Limit ${concurrency}, Running ${this.#active}`, 1000);
     }

@@ -57,6 +57,14 @@ describe('Quota', () => {
     expect(quota.arrive(700, 2_000)).toBeNull();
   });
 
+  it('enforces the second where it is told to, and says so in no header', () => {
+    const quota = new Quota({ ...limits, concurrency: 9, requestsPerSecond: 2 });
+    const refused = [0, 0, 0, 250, 500, 500].map((at) => quota.arrive(1, at)?.message ?? null);
+    const message = (wait: string): string => `Rate limit reached on requests. Please try again in ${wait}.`;
+    expect(refused).toEqual([null, null, message('500ms'), message('250ms'), null, message('500ms')]);
+    expect(quota.headers(500)['x-ratelimit-limit-requests']).toBe('60');
+  });
+
   it('counts unsuccessful requests too', () => {
     const quota = new Quota({ ...limits, requestsPerMinute: 3 });
     quota.arrive(1, 0);
