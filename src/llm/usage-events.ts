@@ -21,6 +21,11 @@ export function saidByEvent(name: string, data: string): Said {
   return parsed === null ? NOTHING : said(parsed, name);
 }
 
+/** Reads one message of AWS's event stream: an exception is named in its headers alone. */
+export function saidByAws(name: string, data: string): Said {
+  return name.endsWith('Exception') ? { ...NOTHING, error: { [name]: parseJson(data) ?? {} } } : saidByEvent(name, data);
+}
+
 /** Reads a whole body: what it says is final. */
 export function saidByBody(body: string): Said {
   const parsed = parseJson(body);

@@ -2,9 +2,11 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import Anthropic from '@anthropic-ai/sdk';
+import { BedrockRuntimeClient, ConverseCommand, ConverseStreamCommand, type Message as BedrockMessage } from '@aws-sdk/client-bedrock-runtime';
 import { GoogleGenAI } from '@google/genai';
 import { ChatOpenAI } from '@langchain/openai';
 import { Mistral } from '@mistralai/mistralai';
+import { FetchHttpHandler } from '@smithy/fetch-http-handler';
 import { generateText, streamText, type LanguageModel } from 'ai';
 import Groq from 'groq-sdk';
 import OpenAI from 'openai';
@@ -24,7 +26,7 @@ const chat = { model: 'm', messages };
 const apiKey = 'k';
 
 /** Reads what an SDK streams. */
-async function drained(stream: AsyncIterable<unknown> | PromiseLike<AsyncIterable<unknown>>): Promise<void> {
+async function drained(stream: AsyncIterable<unknown> | readonly unknown[] | PromiseLike<AsyncIterable<unknown>>): Promise<void> {
   for await (const _chunk of await stream);
 }
 
@@ -64,6 +66,16 @@ export const callers: Readonly<Record<string, (baseURL: string) => Caller>> = {
     return {
       call: (signal) => client.chat.complete(chat, options(signal)),
       stream: (signal) => drained(client.chat.stream(chat, options(signal))),
+    };
+  },
+  '@aws-sdk/client-bedrock-runtime': (endpoint) => {
+    const credentials = { accessKeyId: apiKey, secretAccessKey: apiKey };
+    const client = new BedrockRuntimeClient({ region: 'eu-west-1', endpoint, credentials, maxAttempts: 1, requestHandler: new FetchHttpHandler() });
+    const asked: { modelId: string; messages: BedrockMessage[] } = { modelId: 'm', messages: [{ role: 'user', content: [{ text: 'hello' }] }] };
+    const options = (abortSignal?: AbortSignal) => (abortSignal ? { abortSignal } : {});
+    return {
+      call: (signal) => client.send(new ConverseCommand(asked), options(signal)),
+      stream: async (signal) => drained((await client.send(new ConverseStreamCommand(asked), options(signal))).stream ?? []),
     };
   },
   'ai of openai': (baseURL) => ofAiSdk(createOpenAI({ baseURL, apiKey }).chat('m')),

@@ -7,6 +7,8 @@ import {
   anthropic,
   anthropicStreams,
   azure,
+  bedrock,
+  bedrockStreams,
   gemini,
   geminiStreams,
   groq,
@@ -50,7 +52,8 @@ const CALLS: readonly (readonly [sdk: string, table: readonly Recorded[]])[] = [
   ['@google/genai', gemini],
   ['groq-sdk', groq],
   ['@mistralai/mistralai', mistral],
-  ['fetch', [...openai, ...azure, ...anthropic, ...gemini, ...groq, ...mistral, ...others]],
+  ['@aws-sdk/client-bedrock-runtime', bedrock],
+  ['fetch', [...openai, ...azure, ...anthropic, ...gemini, ...groq, ...mistral, ...bedrock, ...others]],
 ];
 
 const STREAMS: readonly (readonly [sdk: string, table: readonly Recorded[]])[] = [
@@ -61,6 +64,7 @@ const STREAMS: readonly (readonly [sdk: string, table: readonly Recorded[]])[] =
   ['@anthropic-ai/sdk', anthropicStreams],
   ['ai of anthropic', anthropicStreams],
   ['@google/genai', geminiStreams],
+  ['@aws-sdk/client-bedrock-runtime', bedrockStreams],
   ['fetch', [...openaiStreams, ...openrouterStreams, ...anthropicStreams, ...geminiStreams]],
 ];
 
@@ -122,22 +126,6 @@ describe('an error of the AI SDK that was retried', () => {
 });
 
 describe('an exception of AWS', () => {
-  const thrownAs = (name: string, httpStatusCode: number): Error =>
-    Object.assign(new Error('no'), { name, $metadata: { httpStatusCode }, $fault: 'client' });
-
-  it.each([
-    ['ThrottlingException', 429, 'wait', 1],
-    ['ServiceQuotaExceededException', 400, 'stop', 0],
-    ['ValidationException', 400, 'stop', 0],
-    ['AccessDeniedException', 403, 'stop', 0],
-    ['ModelNotReadyException', 429, 'transient', 0],
-    ['ModelTimeoutException', 408, 'transient', 0],
-    ['ServiceUnavailableException', 503, 'capacity', 3],
-    ['InternalServerException', 500, 'transient', 0],
-  ])('is read when it is thrown: %s', (name, status, kind, weight) => {
-    expect(plain(classifyFailure(thrownAs(name, status)))).toMatchObject({ kind, weight, status });
-  });
-
   it.each([
     ['throttlingException', 'wait'],
     ['modelStreamErrorException', 'transient'],

@@ -1,5 +1,6 @@
 /** Failures as providers answer them, made from what each documents, and what they mean. */
 import type { FailureKind, ProviderName } from '../../src/llm/index.js';
+import { AWS_EVENTS, awsEvent } from './fetch/aws-message.js';
 
 export interface Recorded {
   readonly what: string;
@@ -10,7 +11,7 @@ export interface Recorded {
 export interface Answer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body: string;
+  readonly body: string | Uint8Array;
   /** Where in it the connection breaks. */
   readonly breaksAfterIt?: 'yes';
 }
@@ -153,6 +154,34 @@ export const mistral: readonly Recorded[] = [
   entry('too fast', 429, { object: 'error', message: 'Requests rate limit exceeded', type: 'rate_limited', param: null, code: '1300' }, wait()),
   entry('too fast, in its own words', 429, { message: 'Requests rate limit exceeded' }, wait({ retryAfter: 3, provider: 'mistral' }), { 'retry-after': '3', 'mistral-correlation-id': 'a' }),
   entry('capacity of a tier', 503, { object: 'error', message: 'Service unavailable', type: 'internal_server_error', code: '3000' }, transient('server error')),
+];
+
+const exception = (name: string, status: number, means: Meaning): Recorded =>
+  entry(name, status, { message: 'no' }, { ...means, provider: 'bedrock' }, { 'x-amzn-errortype': name });
+
+export const bedrock: readonly Recorded[] = [
+  exception('ThrottlingException', 429, wait()),
+  exception('ServiceQuotaExceededException', 400, stop('quota exhausted')),
+  exception('ValidationException', 400, stop('refused')),
+  exception('AccessDeniedException', 403, stop('refused')),
+  exception('ResourceNotFoundException', 404, stop('refused')),
+  exception('ModelNotReadyException', 429, transient('model not ready')),
+  exception('ModelTimeoutException', 408, transient('model timed out')),
+  exception('ServiceUnavailableException', 503, capacity('unavailable', 3)),
+  exception('InternalServerException', 500, transient('server error')),
+];
+
+const exceptionWithin = (name: string, means: Meaning): Recorded => ({
+  what: `${name}, inside a stream`,
+  answer: { status: 200, body: awsEvent(name, { message: 'no' }), headers: { 'content-type': AWS_EVENTS } },
+  means,
+});
+
+export const bedrockStreams: readonly Recorded[] = [
+  exceptionWithin('throttlingException', wait()),
+  exceptionWithin('modelStreamErrorException', transient('stream broke')),
+  exceptionWithin('serviceUnavailableException', capacity('unavailable', 3)),
+  exceptionWithin('validationException', stop('refused')),
 ];
 
 /** Answers of those who have no SDK here. */

@@ -1,6 +1,7 @@
 /** Reads an answer as it passes by: what it used, and what went wrong inside it. */
-import { saidByBody, saidByEvent } from '../usage-events.js';
+import { saidByAws, saidByBody, saidByEvent, type Said } from '../usage-events.js';
 import { inner, isJson, laterUsage, type Json, type Usage } from '../usage.js';
+import { AwsEvents } from './aws-events.js';
 import { joined, SseEvents } from './sse-events.js';
 
 /** What became of an answer. */
@@ -28,6 +29,7 @@ const LARGEST_BODY = 64 * 2 ** 20;
 /** What to read an answer with; `usageIsOurs` where the caller did not ask for the event that carries the usage. */
 export function answerReader(contentType: string, usageIsOurs: boolean): AnswerReader {
   if (contentType.includes('event-stream')) return usageIsOurs ? new StreamWithoutUsage() : new StreamReader();
+  if (contentType.includes('vnd.amazon.eventstream')) return new AwsStreamReader();
   return contentType.includes('json') ? new BodyReader() : new Unread();
 }
 
@@ -64,27 +66,41 @@ class BodyReader implements AnswerReader {
   }
 }
 
-class StreamReader implements AnswerReader {
+abstract class EventReader implements AnswerReader {
   reading: Reading = NOTHING;
-  protected readonly events = new SseEvents();
 
-  push(chunk: Uint8Array): readonly Uint8Array[] {
-    for (const { name, data } of this.events.push(chunk)) this.hear(name, data);
-    return [chunk];
-  }
+  abstract push(chunk: Uint8Array): readonly Uint8Array[];
 
   rest(): readonly Uint8Array[] {
     return [];
   }
 
-  protected hear(name: string, data: string): void {
-    const said = saidByEvent(name, data);
+  protected hear(said: Said): void {
     const { usage, isFinal, error } = this.reading;
     this.reading = {
       usage: laterUsage(usage, said.usage),
       isFinal: isFinal || said.isFinal,
       error: error ?? said.error,
     };
+  }
+}
+
+class StreamReader extends EventReader {
+  protected readonly events = new SseEvents();
+
+  override push(chunk: Uint8Array): readonly Uint8Array[] {
+    for (const { name, data } of this.events.push(chunk)) this.hear(saidByEvent(name, data));
+    return [chunk];
+  }
+}
+
+/** Bedrock's. */
+class AwsStreamReader extends EventReader {
+  readonly #events = new AwsEvents();
+
+  override push(chunk: Uint8Array): readonly Uint8Array[] {
+    for (const { name, data } of this.#events.push(chunk)) this.hear(saidByAws(name, data));
+    return [chunk];
   }
 }
 
@@ -96,7 +112,7 @@ class StreamWithoutUsage extends StreamReader {
   override push(chunk: Uint8Array): readonly Uint8Array[] {
     const kept: Uint8Array[] = [];
     for (const { bytes, name, data } of this.events.push(chunk)) {
-      this.hear(name, data);
+      this.hear(saidByEvent(name, data));
       if (!isUsageOnly(data)) kept.push(bytes);
     }
     return kept;

@@ -1,4 +1,5 @@
 /** What a provider answers when all goes well, in each protocol that an SDK of ours speaks. */
+import { AWS_EVENTS, awsEvent } from './aws-message.js';
 import { USAGE, answerChat, endOfStream, streamOpened, word, type Asked } from './model-server.js';
 
 /** What every answer says it used. */
@@ -10,6 +11,7 @@ export function answerInKind(asked: Asked): void {
   const { path } = asked;
   if (path.endsWith('/messages')) anthropic(asked);
   else if (path.includes('/models/')) gemini(asked);
+  else if (path.startsWith('/model/')) bedrock(asked);
   else if (asked.body.stream === true) streamOpened(asked).end(word('hello') + (isMistral(asked) ? LAST_OF_MISTRAL : endOfStream(asked)));
   else answerChat(asked);
 }
@@ -56,6 +58,22 @@ function gemini(asked: Asked): void {
   }
   const begun = { candidates: [{ content, index: 0 }], usageMetadata: { promptTokenCount: INPUT, totalTokenCount: INPUT } };
   streamOpened(asked).end([begun, whole].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join(''));
+}
+
+function bedrock(asked: Asked): void {
+  const usage = { inputTokens: INPUT, outputTokens: OUTPUT, totalTokens: INPUT + OUTPUT };
+  const metrics = { latencyMs: 1 };
+  if (!asked.path.includes('stream')) {
+    json(asked, { output: { message: { role: 'assistant', content: [{ text: 'hello' }] } }, stopReason: 'end_turn', usage, metrics });
+    return;
+  }
+  const messages = [
+    awsEvent('messageStart', { role: 'assistant' }),
+    awsEvent('contentBlockDelta', { contentBlockIndex: 0, delta: { text: 'hello' } }),
+    awsEvent('messageStop', { stopReason: 'end_turn' }),
+    awsEvent('metadata', { usage, metrics }),
+  ];
+  asked.answer.writeHead(200, { 'content-type': AWS_EVENTS }).end(Buffer.concat(messages));
 }
 
 function json({ answer }: Asked, body: object): void {
