@@ -1,4 +1,4 @@
-/** The SDKs, each with one plain call and one stream that is read to its end, without retries of their own. */
+/** The SDKs, each with one plain call and one stream that is read to its end, with as many retries of its own as it is told: none unless told. */
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import Anthropic from '@anthropic-ai/sdk';
@@ -30,47 +30,52 @@ async function drained(stream: AsyncIterable<unknown> | readonly unknown[] | Pro
   for await (const _chunk of await stream);
 }
 
-export const callers: Readonly<Record<string, (baseURL: string) => Caller>> = {
-  openai: (baseURL) => {
-    const { completions } = new OpenAI({ baseURL, apiKey, maxRetries: 0 }).chat;
+export const callers: Readonly<Record<string, (baseURL: string, maxRetries?: number) => Caller>> = {
+  openai: (baseURL, maxRetries = 0) => {
+    const { completions } = new OpenAI({ baseURL, apiKey, maxRetries }).chat;
     return {
       call: (signal) => completions.create(chat, { signal }),
       stream: (signal) => drained(completions.create({ ...chat, stream: true }, { signal })),
     };
   },
-  '@anthropic-ai/sdk': (baseURL) => {
-    const client = new Anthropic({ baseURL, apiKey, maxRetries: 0 });
+  '@anthropic-ai/sdk': (baseURL, maxRetries = 0) => {
+    const client = new Anthropic({ baseURL, apiKey, maxRetries });
     return {
       call: (signal) => client.messages.create({ ...chat, max_tokens: 9 }, { signal: signal ?? null }),
       stream: (signal) => drained(client.messages.create({ ...chat, max_tokens: 9, stream: true }, { signal: signal ?? null })),
     };
   },
-  'groq-sdk': (baseURL) => {
-    const { completions } = new Groq({ baseURL, apiKey, maxRetries: 0 }).chat;
+  'groq-sdk': (baseURL, maxRetries = 0) => {
+    const { completions } = new Groq({ baseURL, apiKey, maxRetries }).chat;
     return {
       call: (signal) => completions.create(chat, { signal }),
       stream: (signal) => drained(completions.create({ ...chat, stream: true }, { signal })),
     };
   },
-  '@google/genai': (baseUrl) => {
-    const { models } = new GoogleGenAI({ apiKey, httpOptions: { baseUrl } });
+  '@google/genai': (baseUrl, maxRetries = 0) => {
+    const retryOptions = { attempts: maxRetries + 1, initialDelay: 0.001, jitter: 0 };
+    const { models } = new GoogleGenAI({ apiKey, httpOptions: { baseUrl, ...(maxRetries === 0 ? {} : { retryOptions }) } });
     const asked = (abortSignal?: AbortSignal) => ({ model: 'm', contents: 'hello', config: abortSignal ? { abortSignal } : {} });
     return {
       call: (signal) => models.generateContent(asked(signal)),
       stream: (signal) => drained(models.generateContentStream(asked(signal))),
     };
   },
-  '@mistralai/mistralai': (serverURL) => {
-    const client = new Mistral({ serverURL, apiKey, retryConfig: { strategy: 'none' } });
+  '@mistralai/mistralai': (serverURL, maxRetries = 0) => {
+    // It counts no attempts, but a minute.
+    const backoff = { initialInterval: 1, maxInterval: 1, exponent: 1, maxElapsedTime: 60_000 };
+    const retryConfig = maxRetries === 0 ? { strategy: 'none' as const } : { strategy: 'backoff' as const, backoff, retryConnectionErrors: true };
+    const client = new Mistral({ serverURL, apiKey, retryConfig });
     const options = (signal?: AbortSignal) => ({ fetchOptions: { signal: signal ?? null } });
     return {
       call: (signal) => client.chat.complete(chat, options(signal)),
       stream: (signal) => drained(client.chat.stream(chat, options(signal))),
     };
   },
-  '@aws-sdk/client-bedrock-runtime': (endpoint) => {
+  '@aws-sdk/client-bedrock-runtime': (endpoint, maxRetries = 0) => {
     const credentials = { accessKeyId: apiKey, secretAccessKey: apiKey };
-    const client = new BedrockRuntimeClient({ region: 'eu-west-1', endpoint, credentials, maxAttempts: 1, requestHandler: new FetchHttpHandler() });
+    const maxAttempts = maxRetries + 1;
+    const client = new BedrockRuntimeClient({ region: 'eu-west-1', endpoint, credentials, maxAttempts, requestHandler: new FetchHttpHandler() });
     const asked: { modelId: string; messages: BedrockMessage[] } = { modelId: 'm', messages: [{ role: 'user', content: [{ text: 'hello' }] }] };
     const options = (abortSignal?: AbortSignal) => (abortSignal ? { abortSignal } : {});
     return {
@@ -78,10 +83,10 @@ export const callers: Readonly<Record<string, (baseURL: string) => Caller>> = {
       stream: async (signal) => drained((await client.send(new ConverseStreamCommand(asked), options(signal))).stream ?? []),
     };
   },
-  'ai of openai': (baseURL) => ofAiSdk(createOpenAI({ baseURL, apiKey }).chat('m')),
-  'ai of anthropic': (baseURL) => ofAiSdk(createAnthropic({ baseURL, apiKey })('m')),
-  langchain: (baseURL) => {
-    const model = new ChatOpenAI({ model: 'm', apiKey, maxRetries: 0, configuration: { baseURL } });
+  'ai of openai': (baseURL, maxRetries = 0) => ofAiSdk(createOpenAI({ baseURL, apiKey }).chat('m'), maxRetries),
+  'ai of anthropic': (baseURL, maxRetries = 0) => ofAiSdk(createAnthropic({ baseURL, apiKey })('m'), maxRetries),
+  langchain: (baseURL, maxRetries = 0) => {
+    const model = new ChatOpenAI({ model: 'm', apiKey, maxRetries, configuration: { baseURL } });
     return {
       call: (signal) => model.invoke('hello', { ...(signal ? { signal } : {}) }),
       stream: (signal) => drained(model.stream('hello', { ...(signal ? { signal } : {}) })),
@@ -102,8 +107,8 @@ export const callers: Readonly<Record<string, (baseURL: string) => Caller>> = {
   }),
 };
 
-function ofAiSdk(model: LanguageModel): Caller {
-  const asked = (abortSignal?: AbortSignal) => ({ model, prompt: 'hello', maxRetries: 0, ...(abortSignal ? { abortSignal } : {}) });
+function ofAiSdk(model: LanguageModel, maxRetries: number): Caller {
+  const asked = (abortSignal?: AbortSignal) => ({ model, prompt: 'hello', maxRetries, ...(abortSignal ? { abortSignal } : {}) });
   return {
     call: (signal) => generateText(asked(signal)),
     stream: async (signal) => {

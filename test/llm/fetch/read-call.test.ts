@@ -74,16 +74,18 @@ describe('a refusal', () => {
     [null, { error: { message: 'no room', type: 'admission_refused', param: 'gpt', code: 'admission_circuit_blocked' } }],
     ['anthropic', { type: 'error', error: { type: 'rate_limit_error', message: 'no room', details: { error_code: 'admission_circuit_blocked', account: 'gpt' } } }],
     ['gemini', { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'no room', details: [{ reason: 'admission_circuit_blocked', account: 'gpt' }] } }],
-    ['bedrock', { __type: 'ThrottlingException', message: 'no room', code: 'admission_circuit_blocked' }],
+    ['bedrock', { __type: 'ServiceQuotaExceededException', message: 'no room', code: 'admission_circuit_blocked' }],
   ])('speaks the protocol of %s, and says when', async (protocol, body) => {
     const response = refusalResponse(error, protocol, 1_000);
-    expect([response.status, response.headers.get('retry-after'), response.headers.get('x-should-retry')]).toEqual([429, '5', 'false']);
+    const { headers } = response;
+    expect([headers.get('x-rx-admission-retry-after'), headers.get('x-should-retry'), headers.has('retry-after')]).toEqual(['5', 'false', false]);
+    expect(response.status).toBe(protocol === 'bedrock' ? 400 : 429);
     expect(await response.json()).toEqual(body);
   });
 
   it('names no instant and no account that it does not know', async () => {
     const response = refusalResponse(new RefusedError('no room', { reason: 'overflow' }), 'openai', 0);
-    expect(response.headers.has('retry-after')).toBe(false);
+    expect(response.headers.has('x-rx-admission-retry-after')).toBe(false);
     expect(await response.json()).toMatchObject({ error: { param: null, code: 'admission_overflow' } });
   });
 });
