@@ -1,5 +1,6 @@
 /** What a call costs at each provider: reserved when it starts, settled by what it used. */
 import type { Estimate } from './estimate.js';
+import { assertKnown } from './known-options.js';
 import type { Usage } from './usage.js';
 
 /** Tokens as a provider charges them: to a budget of all, of input, or of output. */
@@ -53,7 +54,9 @@ export interface OpenAICharge {
 }
 
 /** One bucket of tokens; unsuccessful requests count too, and nothing is refunded. */
-function openai({ reserve = 'greater' }: OpenAICharge = {}): ChargePolicy {
+function openai(options: OpenAICharge = {}): ChargePolicy {
+  assertKnown('charge.openai', options, { reserve: true });
+  const { reserve = 'greater' } = options;
   return {
     name: 'openai',
     reserve: ({ counted, maxOutput }) => ({
@@ -69,18 +72,34 @@ function azure(): ChargePolicy {
   return { name: 'azure', reserve: ({ counted, maxOutput }) => both(counted, maxOutput), ...neverRefunded };
 }
 
-/**
- * Input without what was read from a cache; output as it is produced, whatever `max_tokens` says. A refused call costs a
- * request and no tokens.
- */
-function anthropic(): ChargePolicy {
-  return {
-    name: 'anthropic',
-    reserve: ({ input, output }) => both(input, output),
-    settle: ({ input, cacheRead, output }) => both(input - cacheRead, output),
-    refused: () => NOTHING,
-    clamps: ['tokens', 'output'],
-  };
+/** Counted by what it takes, so no more than that is set aside; a refused call costs a request and no tokens. */
+const asTaken = (name: string, cacheReads: 'free' | 'counted'): ChargePolicy => ({
+  name,
+  reserve: ({ input, output }) => both(input, output),
+  settle: ({ input, cacheRead, output }) => both(cacheReads === 'free' ? input - cacheRead : input, output),
+  refused: () => NOTHING,
+  clamps: ['tokens', 'output'],
+});
+
+export interface AnthropicCharge {
+  /** Whether what is read from a cache counts as input: for most models not, for some older ones it does. `free` unless given. */
+  readonly cacheReads?: 'free' | 'counted' | undefined;
+}
+
+/** Input without what was read from a cache; output as it is produced, whatever `max_tokens` says. */
+function anthropic(options: AnthropicCharge = {}): ChargePolicy {
+  assertKnown('charge.anthropic', options, { cacheReads: true });
+  return asTaken('anthropic', options.cacheReads ?? 'free');
+}
+
+/** Input and output together; what was read from a cache is free. It speaks OpenAI's protocol, so `charge` has to name it. */
+function groq(): ChargePolicy {
+  return asTaken('groq', 'free');
+}
+
+/** Input and output together, a cache's share included. It speaks OpenAI's protocol, so `charge` has to name it. */
+function mistral(): ChargePolicy {
+  return asTaken('mistral', 'counted');
 }
 
 export interface BedrockCharge {
@@ -91,7 +110,9 @@ export interface BedrockCharge {
 }
 
 /** Input, what the cache gives included, and all the answer may take; settled at the end without what came from the cache. */
-function bedrock({ maxOutput: largest = 65_536, burndown = 1 }: BedrockCharge = {}): ChargePolicy {
+function bedrock(options: BedrockCharge = {}): ChargePolicy {
+  assertKnown('charge.bedrock', options, { maxOutput: true, burndown: true });
+  const { maxOutput: largest = 65_536, burndown = 1 } = options;
   return {
     name: 'bedrock',
     reserve: ({ input, maxOutput, isBounded }) => both(input, isBounded ? maxOutput : largest),
@@ -119,6 +140,7 @@ function gemini(): ChargePolicy {
  * ```ts
  * admittedFetch(admission, { tokens: gpt, charge: charge.azure() });
  * admittedFetch(admission, { tokens: claude, charge: charge.bedrock({ burndown: 5 }) });
+ * admittedFetch(admission, { tokens: llama, charge: charge.groq() });
  * ```
  */
-export const charge = { openai, azure, anthropic, bedrock, gemini } as const;
+export const charge = { openai, azure, anthropic, bedrock, gemini, groq, mistral } as const;

@@ -13,6 +13,8 @@ export interface FollowOptions {
    * was configured with: it is lowered, and comes back up to them.
    */
   readonly most?: Partial<TokenBucketLimits> | undefined;
+  /** Tokens of the call that this answer serves: a limit below them is none. 0 unless given, as for one that was refused. */
+  readonly served?: number | undefined;
 }
 
 const METERS: Readonly<Record<Budget, Meter>> = { tokens: 'tokens', input: 'input-tokens', output: 'output-tokens' };
@@ -45,9 +47,9 @@ const known = new WeakMap<TokenBucket, Known>();
  * followLimits(gpt, readRateLimits(response.headers), { sentAt });
  * ```
  */
-export function followLimits(bucket: TokenBucket, read: RateLimitsRead, { sentAt, budget = 'tokens', most }: FollowOptions): void {
+export function followLimits(bucket: TokenBucket, read: RateLimitsRead, { sentAt, budget = 'tokens', most, served = 0 }: FollowOptions): void {
   if (!Number.isFinite(sentAt)) throw new RangeError(`sentAt must be an instant of the bucket's clock (ms), not ${String(sentAt)}`);
-  const tokens = tokensOf(read, budget);
+  const tokens = tokensOf(read, budget).filter(({ limit }) => (limit ?? Infinity) >= served);
   const requests = bindingOf(read, 'requests');
   if (tokens.length === 0 && requests.length === 0) return;
   const before = known.get(bucket);
@@ -60,6 +62,27 @@ export function followLimits(bucket: TokenBucket, read: RateLimitsRead, { sentAt
   });
   bucket.lowerTo({ tokens: remainingOf(tokens), requests: remainingOf(requests) }, sentAt);
   known.set(bucket, { sentAt, configured, left: bucket.limits });
+}
+
+/** Five minutes: as long as a bucket waits, in quiet, until it takes back half a step of its throttle. */
+const STALE = 300_000;
+
+/**
+ * Takes a bucket back up to what it was configured with once no answer has said anything for five minutes. A limit that fell
+ * below what every call asks for refuses them all, so that no answer could ever tell that it has risen again.
+ */
+export function forgetStale(bucket: TokenBucket, at: number): void {
+  const news = known.get(bucket);
+  if (news === undefined || at - news.sentAt < STALE) return;
+  known.delete(bucket);
+  const { limits } = bucket;
+  if (!isSame(news.left, limits)) return;
+  const higher = (stated = Infinity, own = Infinity): number => Math.max(stated, own);
+  const requestsPerMinute = higher(limits.requestsPerMinute, news.configured.requestsPerMinute);
+  bucket.setConfig({
+    tokensPerMinute: higher(limits.tokensPerMinute, news.configured.tokensPerMinute),
+    requestsPerMinute: requestsPerMinute === Infinity ? undefined : requestsPerMinute,
+  });
 }
 
 /** A `TokenBucket`, or an account of one's own with its verbs; asked by what it can, since its class need not be loaded. */

@@ -12,6 +12,9 @@ describe('a charge policy', () => {
     ['openai as others count it: both together', charge.openai({ reserve: 'sum' }), 5_000, 5_000, 5_000],
     ['azure: prompt and max_tokens, never refunded', charge.azure(), 5_000, 5_000, 5_000],
     ['anthropic: what it takes, and nothing for what was refused', charge.anthropic(), 1_400, 1_500, 0],
+    ['anthropic, where cache reads count', charge.anthropic({ cacheReads: 'counted' }), 1_400, 1_700, 0],
+    ['groq: what it takes, the cache free', charge.groq(), 1_400, 1_500, 0],
+    ['mistral: what it takes', charge.mistral(), 1_400, 1_700, 0],
     ['bedrock: all at the start, less the cache at the end', charge.bedrock(), 5_100, 1_500, 0],
     ['bedrock, where output burns five times', charge.bedrock({ burndown: 5 }), 5_100, 3_500, 0],
     ['gemini: input alone', charge.gemini(), 1_100, 1_200, 0],
@@ -33,6 +36,14 @@ describe('a charge policy', () => {
     const policy = charge.openai();
     const reserved = policy.reserve({ ...estimate, maxOutput: 0 });
     expect(policy.settle(usage, reserved).tokens).toBe(1_700);
+  });
+
+  it.each<[string, () => ChargePolicy]>([
+    ['anthropic', () => charge.anthropic({ cacheread: 'counted' } as object)],
+    ['openai', () => charge.openai({ sum: true } as object)],
+    ['bedrock', () => charge.bedrock({ burnDown: 5 } as object)],
+  ])('of %s has no options but its own', (name, made) => {
+    expect(made).toThrow(new RegExp(`charge.${name} has no option "\\w+"; it has`));
   });
 
   it('of bedrock reserves the model’s most where the call sets no limit', () => {

@@ -2,6 +2,7 @@
 import { TokenBucket, type TokenBucketOptions } from 'rx-admission';
 import { followLimits, readRateLimits, type FollowOptions, type RateLimitsRead } from 'rx-admission/llm';
 import { describe, expect, it } from 'vitest';
+import { forgetStale } from '../../src/llm/follow-limits.js';
 import { VirtualClock } from '../conformance/virtual-clock.js';
 
 const UNBOUNDED = { tokensPerMinute: Infinity, requestsPerMinute: Infinity };
@@ -40,6 +41,36 @@ describe('limits that are followed', () => {
     expect(hears(more, 0, { most: { tokensPerMinute: 100_000 } })).toEqual([100_000, 60]);
     expect(hears(more, 0, { most: { requestsPerMinute: 100 } })).toEqual([60_000, 100]);
     expect(hears(more, 0, { most: UNBOUNDED })).toEqual([200_000, 500]);
+  });
+
+  it('are none where they are below what the answer serves', () => {
+    const { bucket, hears } = scene();
+    const one = openai({ 'limit-tokens': 1, 'remaining-tokens': 0 });
+    expect(hears(one, 0, { served: 2 })).toEqual([60_000, 60]);
+    expect(bucket.tokens()).toBe(60_000);
+    expect(hears(one, 0, { served: 1 })).toEqual([1, 60]);
+  });
+
+  it('are forgotten after five minutes without news, and only where they are lower than what was configured', () => {
+    const { bucket, clock, hears } = scene({ requestsPerMinute: undefined });
+    const limitsAt = (at: number): readonly (number | undefined)[] => {
+      clock.advanceTo(at);
+      forgetStale(bucket, at);
+      return [bucket.limits.tokensPerMinute, bucket.limits.requestsPerMinute];
+    };
+    expect(limitsAt(0)).toEqual([60_000, undefined]);
+    hears(openai({ 'limit-tokens': 200_000, 'limit-requests': 1 }), 0, { most: UNBOUNDED });
+    expect(limitsAt(299_999)).toEqual([200_000, 1]);
+    expect(limitsAt(300_000)).toEqual([200_000, undefined]);
+  });
+
+  it('that their owner has changed since stay as they are', () => {
+    const { bucket, clock, hears } = scene();
+    hears(openai({ 'limit-tokens': 20_000 }));
+    bucket.setConfig({ tokensPerMinute: 30_000 });
+    clock.advanceTo(300_000);
+    forgetStale(bucket, 300_000);
+    expect(bucket.limits.tokensPerMinute).toBe(30_000);
   });
 
   it('keep to what their owner sets later', () => {

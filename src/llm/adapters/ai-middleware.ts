@@ -95,7 +95,7 @@ const isAnswered = (error: unknown): boolean => Number((error as { readonly stat
 /** The headers of the answer, where the model tells them. */
 function told(passage: Passage, result: object): void {
   const { headers } = inner(result as Json, 'response');
-  if (isJson(headers)) passage.heard(headers as Record<string, string>);
+  if (isJson(headers)) passage.heard(headers as Record<string, string>, true);
 }
 
 function watched(stream: ReadableStream, passage: Passage, maxHold: number): ReadableStream {

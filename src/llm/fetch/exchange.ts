@@ -40,7 +40,7 @@ export async function exchange(turnstile: Turnstile, settings: Settings, attempt
     throw error;
   }
   try {
-    passage.heard(response.headers);
+    passage.heard(response.headers, response.ok);
     return response.ok ? watched(response, passage, attempt, settings) : await judged(response, passage);
   } catch (error) {
     // An answer that is none, or whose body somebody has read or locked already.

@@ -1,5 +1,5 @@
 /** One attempt that was let in, from its grant to its end: what it used is charged, and how it went is told, once. */
-import type { Grant, Outcome } from '../../index.js';
+import type { Account, DemandEntry, Grant, Outcome } from '../../index.js';
 import { labelOf, type LlmCall } from '../call.js';
 import type { Charge, ChargePolicy } from '../charge.js';
 import { classifyFailure } from '../classify-failure.js';
@@ -52,15 +52,17 @@ export class Passage {
     return labelOf(this.#fields.call);
   }
 
-  /** The headers of the answer: what they say of the limits is followed, and passed on. */
-  heard(headers: HeadersLike): void {
+  /** The headers of the answer, and whether it serves the call: what they say of the limits is followed, and passed on. */
+  heard(headers: HeadersLike, isServed: boolean): void {
     const { grant, call, debits, settings } = this.#fields;
     const { classify, follow, onLimits, log } = settings;
     try {
       const read = readRateLimits(headers, { provider: classify?.provider, wallNow: classify?.wallNow });
       if (read.limits.length === 0) return;
       for (const { account, budget } of debits) {
-        if (follow !== null && canFollow(account)) followLimits(account, read, { sentAt: grant.grantedAt, budget, ...follow });
+        if (follow === null || !canFollow(account)) continue;
+        const served = isServed ? this.#askedOf(account) : 0;
+        followLimits(account, read, { sentAt: grant.grantedAt, budget, served, ...follow });
       }
       onLimits?.(read, call);
     } catch (error) {
@@ -108,10 +110,18 @@ export class Passage {
     // Nobody knows what it used: what was reserved stays spent.
     if (cost === null) return;
     for (const { account, budget } of debits) {
-      const isAsked = grant.demand.entries.some((entry) => entry.account === account);
-      if (isAsked) grant.charge(account, cost[budget]);
+      if (this.#entryOf(account) !== undefined) grant.charge(account, cost[budget]);
     }
     if (ending.kind === 'answered' && ending.usage) settings.estimator.learn(call, estimate, ending.usage);
+  }
+
+  /** None where the caller's own demand has left the account out. */
+  #entryOf(account: Account): DemandEntry | undefined {
+    return this.#fields.grant.demand.entries.find((entry) => entry.account === account);
+  }
+
+  #askedOf(account: Account): number {
+    return (this.#entryOf(account)?.amounts ?? []).reduce<number>((sum, amount) => sum + Number(amount), 0);
   }
 
   #spend({ kind, usage }: Ending): void {

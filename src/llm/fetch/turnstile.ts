@@ -2,6 +2,7 @@
 import { Demand, type Account, type Admission } from '../../index.js';
 import { labelOf, type LlmCall, type Protocol } from '../call.js';
 import { charge, type Budget, type Charge, type ChargePolicy } from '../charge.js';
+import { canFollow, forgetStale } from '../follow-limits.js';
 import type { ForCall, Settings } from './admitted-options.js';
 import { Passage } from './passage.js';
 
@@ -61,6 +62,7 @@ export class Turnstile {
     for (const budget of BUDGETS) {
       const account = chosen(this.#settings[budget], call);
       if (account === undefined) continue;
+      if (this.#settings.follow !== null && canFollow(account)) forgetStale(account, this.#admission.now());
       if (account.adjust === undefined) {
         throw new TypeError(`${account.name} cannot keep a budget of ${budget}, since it cannot be corrected by what was used; give a TokenBucket`);
       }

@@ -66,6 +66,29 @@ describe('limits that answers state', () => {
     expect([broken.lines, broken.places.inUse()]).toEqual([['gpt · chat/completions: its limits could not be told: Error: ours'], 0]);
   });
 
+  it('are none where they are below what the answer serves', async () => {
+    const { bucket, ask } = scene({ answers: () => answer({ 'x-ratelimit-limit-tokens': '1', 'x-ratelimit-remaining-tokens': '0' }) });
+    for (let call = 0; call < 3; call += 1) expect((await ask()).status).toBe(200);
+    expect(bucket.limits.tokensPerMinute).toBe(100_000);
+  });
+
+  it('and that fell below what every call asks for are forgotten after five minutes, and then followed anew', async () => {
+    let stated = '1000';
+    const { bucket, clock, ask } = scene({ answers: () => new Response('{}', { status: 429, headers: { 'x-ratelimit-limit-tokens': stated } }) });
+    const isAdmittedAt = async (at: number): Promise<boolean> => {
+      clock.advanceTo(at);
+      const answered = ask();
+      await new Promise((resolve) => setTimeout(resolve));
+      // Where it waits: the bucket that was lowered has to fill up.
+      clock.advanceTo(at + 30_000);
+      return !(await answered).headers.has('x-rx-admission');
+    };
+    expect(await isAdmittedAt(0)).toBe(true);
+    expect([await isAdmittedAt(1), await isAdmittedAt(299_999 - 30_000), bucket.limits.tokensPerMinute]).toEqual([false, false, 1_000]);
+    stated = '50000';
+    expect([await isAdmittedAt(300_000), bucket.limits.tokensPerMinute]).toEqual([true, 50_000]);
+  });
+
   it('say nothing to an account of one’s own', async () => {
     const clock = new VirtualClock(0);
     const own = new TokenBucket({ name: 'own', tokensPerMinute: 100_000, scheduler: clock });
