@@ -57,7 +57,9 @@ async function leaving(park: Park, n: number): Promise<number> {
   // The line still works: the next one goes.
   held?.release();
   if (admission.queueSize !== n / 2 - 1) throw new Error('nobody was let in');
-  // Their rejections are read.
+  // Who is let in and takes no notice is found by the collector, one after the other: until then the line is kept, all of it.
+  admission.stop();
+  // The rejections are read.
   await Promise.resolve();
   return spent / half.length;
 }
