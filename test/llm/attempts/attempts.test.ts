@@ -19,17 +19,16 @@ beforeEach(async () => {
   places = new CountingGate({ name: 'places', capacity: 1 });
 });
 afterEach(async () => {
-  vi.unstubAllGlobals();
   await server.close();
 });
 
 /** Puts admission in front of whatever the SDK sends, and counts what it was asked, one by one. */
 function admitted(name: string, maxRetries: number, options: Partial<AdmittedFetchOptions> = {}): { readonly caller: Caller; readonly asks: () => number } {
   const acquire = vi.spyOn(admission, 'acquire');
-  vi.stubGlobal('fetch', admittedFetch(admission, { permits: [places], fetch: globalThis.fetch, ...options }));
   const made = callers[name];
   if (made === undefined) throw new Error(`no caller ${name}`);
-  return { caller: made(server.url, maxRetries), asks: () => acquire.mock.calls.length };
+  const fetch = admittedFetch(admission, { permits: [places], ...options });
+  return { caller: made(server.url, maxRetries, fetch), asks: () => acquire.mock.calls.length };
 }
 
 type First = 'dies' | 408 | 409 | 429 | 500 | 503;

@@ -1,4 +1,4 @@
-/** The fetch that admits under every SDK, as the global one: each request is let in, held to its end, and charged what it used. */
+/** The fetch that admits under every SDK, by the SDK's own option: each request is let in, held to its end, and charged what it used. */
 import { CountingGate, TokenBucket, createAdmission, type Admission } from 'rx-admission';
 import { admittedFetch, type ChargePolicy } from 'rx-admission/llm';
 import { VirtualTimeScheduler } from 'rxjs';
@@ -21,24 +21,22 @@ let server: ModelServer;
 let admission: Admission;
 let places: CountingGate;
 let bucket: TokenBucket;
+let admitted: typeof fetch;
 beforeEach(async () => {
   server = await startModelServer(answerInKind);
   admission = createAdmission({ scheduler: new VirtualTimeScheduler() });
   places = new CountingGate({ name: 'places', capacity: 1 });
   bucket = new TokenBucket({ name: 'm', tokensPerMinute: BUDGET });
-  const real = globalThis.fetch;
-  vi.stubGlobal('fetch', admittedFetch(admission, { tokens: bucket, permits: [places], charge: AS_USED, fetch: real }));
+  admitted = admittedFetch(admission, { tokens: bucket, permits: [places], charge: AS_USED });
 });
 afterEach(async () => {
-  vi.unstubAllGlobals();
   await server.close();
 });
 
 const OF_SDKS = Object.entries(callers).filter(([name]) => name !== 'fetch');
 
 describe.each(OF_SDKS)('%s', (_name, caller) => {
-  /** Made here: some SDKs look the global fetch up once. */
-  const sdk = (): Caller => caller(server.url);
+  const sdk = (): Caller => caller(server.url, 0, admitted);
 
   it('is let in one by one, and charged what its answers used', async () => {
     const client = sdk();
