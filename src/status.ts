@@ -51,6 +51,51 @@ export interface AdmissionStatus {
   readonly grants: readonly GrantView[];
   /** What became of every ask so far. */
   readonly counts: AskCounts;
+  /**
+   * Some lines: how many run and wait, the first ten of those that wait, and what each account says of itself.
+   *
+   * ```text
+   * 1 running, 2 waiting
+   * 1. long summary waits for gpt-5, 20s more at least
+   * 2. order lookup waits for db:orders until one is given back, held by nightly report
+   * gpt-5: 0/60000 tokens, 499/500 requests available
+   * db:orders: 1/1 permits in use
+   * ```
+   */
+  summary(): string;
+}
+
+/** More waiters than these say less than their number. */
+const MOST_WAITERS = 10;
+
+/** All but the lines, which are made of the rest when somebody reads them. */
+class WholeStatus implements AdmissionStatus {
+  declare readonly at: number;
+  declare readonly phase: QueueState['phase'];
+  declare readonly queueSize: number;
+  declare readonly queueAge: number;
+  declare readonly nextDeadline: number | null;
+  declare readonly accounts: readonly AccountView[];
+  declare readonly waiters: readonly WaiterView[];
+  declare readonly borrowers: readonly WaiterView[];
+  declare readonly grants: readonly GrantView[];
+  declare readonly counts: AskCounts;
+
+  constructor(fields: Omit<AdmissionStatus, 'summary'>) {
+    Object.assign(this, fields);
+  }
+
+  summary(): string {
+    const { grants, accounts, phase } = this;
+    const waiting = [...this.waiters, ...this.borrowers];
+    const more = waiting.length - MOST_WAITERS;
+    return [
+      `${String(grants.length)} running, ${String(waiting.length)} waiting${phase === 'closed' ? ', closed' : ''}`,
+      ...waiting.slice(0, MOST_WAITERS).map((waiter) => `${waiter.place === 0 ? '' : `${String(waiter.place)}. `}${waiter.summary()}`),
+      ...(more > 0 ? [`and ${String(more)} more`] : []),
+      ...accounts.map(({ name, status, inUse, capacity }) => `${name}: ${status?.summary() ?? `${String(inUse)} of ${String(capacity)} in use`}`),
+    ].join('\n');
+  }
 }
 
 /** @throws Error when an account asks for it from inside an answer. */
@@ -64,7 +109,7 @@ function described(desk: Desk): AdmissionStatus {
   const waiters = line.toArray();
   const queues = queuesOf(waiters);
   const queueAge = (first: Asking | undefined): number => (first === undefined ? 0 : at - first.askedAt);
-  return {
+  return new WholeStatus({
     at,
     phase,
     queueSize: line.size,
@@ -98,7 +143,7 @@ function described(desk: Desk): AdmissionStatus {
     borrowers: [...desk.nesting.borrowers].map((ask) => borrowerOf(ask, desk.held, at)),
     grants: grantsOf(desk, at),
     counts: { ...desk.counts },
-  };
+  });
 }
 
 function borrowerOf({ job, askedAt, kin }: Ask, held: Iterable<Ask>, at: number): WaiterView {

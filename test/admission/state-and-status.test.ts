@@ -1,5 +1,6 @@
 /** What an admission shows of itself: the immutable queue state, and who waits for what and until when. */
-import { CountingGate, MemoryGate, TokenBucket, demand, type AdmissionStatus, type Demand, type QueueState } from 'rx-admission';
+import { CountingGate, MemoryGate, TokenBucket, demand, type Account, type AdmissionStatus, type Demand, type QueueState } from 'rx-admission';
+import { NEVER } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { Job } from '../admit/job.js';
 import { scene } from './scene.js';
@@ -151,6 +152,32 @@ describe('status', () => {
       'a job waits for slot until one is given back, held by 1 job',
       'second waits for its turn',
     ]);
+  });
+
+  it('is a few lines as a whole: of the first ten that wait, and of every account', () => {
+    const { admission, slot } = scene(1);
+    const plain: Account = {
+      name: 'plain',
+      replenishment: 'release',
+      capacity: 7,
+      capacityChanges: NEVER,
+      inUse: () => 2,
+      fits: () => true,
+      tryTake: () => true,
+      give: () => undefined,
+      earliestFit: () => null,
+    };
+    const own = demand(slot, plain);
+    for (const job of ['first', 'second']) new Job(admission, own, { job });
+    expect(admission.status().summary()).toBe(
+      ['1 running, 1 waiting', '1. second waits for slot until one is given back, held by first', 'slot: 1/1 permits in use', 'plain: 2 of 7 in use'].join('\n'),
+    );
+    for (let n = 0; n < 12; n += 1) new Job(admission, own, { job: n });
+    const lines = admission.status().summary().split('\n');
+    expect(lines[0]).toBe('1 running, 13 waiting');
+    expect(lines.slice(10, 12)).toEqual(['10. 8 waits for slot until one is given back, held by first', 'and 3 more']);
+    admission.stop();
+    expect(admission.status().summary().split('\n')[0]).toBe('1 running, 0 waiting, closed');
   });
 
   it('tells who is kept by nothing but what the head has reserved', () => {
