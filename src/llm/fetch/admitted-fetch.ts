@@ -21,7 +21,7 @@ export interface AdmittedRequestOptions extends AdmittedOptions {
 }
 
 export interface AdmittedFetchOptions extends AdmittedRequestOptions {
-  /** What sends the requests; the global `fetch` unless given. */
+  /** What sends the requests; unless given, the `fetch` that is the global one when this is made. */
   readonly fetch?: Fetch | undefined;
 }
 
@@ -45,8 +45,8 @@ export type Fetch = (input: FetchInput, init?: FetchInit) => Promise<Response>;
  */
 export function admittedFetch(admission: Admission, options: AdmittedFetchOptions): Fetch {
   const through = admittedRequests('admittedFetch', admission, options, { known: FETCH, patience: patienceOf });
-  // Looked up at each call: a global one that a test or a tracer replaces is honoured.
-  const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
+  // Looked up once: what is made here may become the global one itself, and would ask its own line.
+  const { fetch: send = globalThis.fetch } = options;
   return (input, init) => through(input, init, send);
 }
 

@@ -1,4 +1,5 @@
 /** The fetch that admits under every SDK, by the SDK's own option: each request is let in, held to its end, and charged what it used. */
+import { GoogleGenAI } from '@google/genai';
 import { CountingGate, TokenBucket, createAdmission, type Admission } from 'rx-admission';
 import { admittedFetch, type ChargePolicy } from 'rx-admission/llm';
 import { VirtualTimeScheduler } from 'rxjs';
@@ -61,5 +62,18 @@ describe.each(OF_SDKS)('%s', (_name, caller) => {
     controller.abort();
     await expect(waiting).rejects.toThrow();
     expect([admission.queueSize, server.asked.length, bucket.tokens()]).toEqual([0, 0, BUDGET]);
+  });
+});
+
+describe('an admitted fetch that becomes the global one', () => {
+  afterEach(() => {
+    vi.unstubAllGlobals();
+  });
+
+  it('asks once for each call, and sends by the one it replaced', async () => {
+    vi.stubGlobal('fetch', admitted);
+    const client = new GoogleGenAI({ apiKey: 'k', httpOptions: { baseUrl: server.url } });
+    await client.models.generateContent({ model: 'm', contents: 'hello' });
+    expect([server.asked.length, BUDGET - bucket.tokens(), places.inUse()]).toEqual([1, INPUT + OUTPUT, 0]);
   });
 });
