@@ -170,12 +170,13 @@ describe('a retry', () => {
   });
 
   it('gfargo/coco#1677 (retries within retries): one that can never succeed is tried once, by what its error says', () => {
-    const { admission, slot } = scene();
+    const { admission, slot, clock } = scene();
     let tries = 0;
     admission
       .defer(() => ((tries += 1), demand([slot, 2])), () => EMPTY)
-      .pipe(retry({ delay: (error: unknown) => (error instanceof RefusedError ? throwError(() => error) : timer(1)) }))
+      .pipe(retry({ count: 5, delay: (error: unknown) => (error instanceof RefusedError ? throwError(() => error) : timer(1, clock)) }))
       .subscribe({ error: () => undefined });
+    clock.advanceTo(1_000);
     expect(tries).toBe(1);
   });
 });

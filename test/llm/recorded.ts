@@ -192,5 +192,6 @@ export const others: readonly Recorded[] = [
   entry('OpenRouter, of one behind it', 200, { error: { code: 429, message: 'Rate limited', metadata: { provider_code: 429 } }, choices: [{ finish_reason: 'error' }] }, wait({ status: 429 })),
   entry('OpenRouter, of one behind it, by the code that only that one names', 200, { error: { code: 'provider_error', message: 'Provider returned error', metadata: { provider_code: 429 } } }, wait({ status: 429 })),
   entry('Bedrock, throttled', 429, { message: 'Too many tokens, please wait' }, wait({ provider: 'bedrock' }), { 'x-amzn-errortype': 'ThrottlingException:http://internal' }),
+  entry('Bedrock, with an address behind it', 429, { message: 'wait' }, { ...transient('model not ready'), provider: 'bedrock' }, { 'x-amzn-errortype': 'ModelNotReadyException:http://internal' }),
   entry('Bedrock, its model not ready', 429, { __type: 'com.amazon.bedrock#ModelNotReadyException', message: 'wait' }, transient('model not ready')),
 ];

@@ -205,7 +205,9 @@ describe('admittedFetch', () => {
     // Nobody could be let in.
     expect(gate.tryTake([1], [], 0)).toBe(true);
     await client.models.list();
-    expect(server.asked.map(({ path }) => path)).toEqual(['/v1/models']);
+    await client.files.create({ file: new File(['{}'], 'batch.jsonl'), purpose: 'batch' });
+    await client.batches.cancel('b1');
+    expect(server.asked.map(({ path }) => path)).toEqual(['/v1/models', '/v1/files', '/v1/batches/b1/cancel']);
   });
 
   it.each<[unknown, unknown, RegExp]>([

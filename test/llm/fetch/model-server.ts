@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 export interface Asked {
   readonly path: string;
   readonly text: string;
+  /** Empty where the request is no JSON. */
   readonly body: Record<string, unknown>;
   readonly answer: ServerResponse;
 }
@@ -26,7 +27,7 @@ export async function startModelServer(serve: (asked: Asked, nth: number) => voi
       inside -= 1;
     });
     void textOf(incoming).then((text) => {
-      const asked: Asked = { path: incoming.url ?? '', text, body: JSON.parse(text || '{}') as Record<string, unknown>, answer };
+      const asked: Asked = { path: incoming.url ?? '', text, body: text.startsWith('{') ? (JSON.parse(text) as Record<string, unknown>) : {}, answer };
       server.asked.push(asked);
       return serve(asked, server.asked.length);
     });
