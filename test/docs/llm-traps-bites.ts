@@ -52,7 +52,7 @@ const HANDLINGS: readonly Handling[] = [
   ['llm/follow-limits.ts', "budget === 'tokens' && isApart ? [] : ", ''],
   ['llm/follow-limits.ts', 'grain > 1 ? grain / 2 : 0', '0'],
   ['llm/follow-limits.ts', ' && BINDING.has(each.pool)', ''],
-  ['llm/fetch/passage.ts', 'if (follow === null || !canFollow(account)) continue;', 'if (follow === null || canFollow(account)) continue;'],
+  ['llm/follow-limits.ts', 'if (tokens.length === 0 && requests.length === 0) return;', 'if (tokens.length >= 0) return;'],
   // What a call costs
   ['llm/charge.ts', 'Math.max(counted, maxOutput)', '(counted + maxOutput)'],
   ['llm/charge.ts', 'both(counted, maxOutput), ...neverRefunded', 'both(counted, 0), ...neverRefunded'],

@@ -93,7 +93,7 @@ describe('retryUpstream', () => {
     const scheduler = new VirtualTimeScheduler();
     const told: unknown[] = [];
     concat(of('half'), failing(slowDown))
-      .pipe(retryUpstream({ scheduler }))
+      .pipe(retryUpstream({ scheduler, maxAttempts: 3 }))
       .subscribe({ next: (value) => told.push(value), error: (error: unknown) => told.push(error) });
     scheduler.flush();
     expect(told).toEqual(['half', slowDown]);
