@@ -15,8 +15,8 @@ const entry = (name, path, limit, some) => ({
 
 // Each limit is a ratchet, not an aim: it says what is there now, so that nothing grows unseen.
 export default [
-  entry('a start', 'index.js', '26 kB', { import: '{ createAdmission, demand, CountingGate, TokenBucket }' }),
-  entry('rx-admission', 'index.js', '31 kB'),
+  entry('a start', 'index.js', '27 kB', { import: '{ createAdmission, demand, CountingGate, TokenBucket }' }),
+  entry('rx-admission', 'index.js', '32 kB'),
   entry('rx-admission/llm', 'llm/index.js', '18 kB'),
   entry('rx-admission/database', 'database/index.js', '9 kB'),
   entry('rx-admission/bulkhead', 'bulkhead/index.js', '10 kB'),

@@ -13,7 +13,7 @@ import type { Log } from './accounts/account.js';
 import type { HttpGate } from './accounts/counting-gate.js';
 import type { MemoryGate } from './accounts/memory-gate.js';
 import { nonNegative } from './accounts/validation.js';
-import { admitFrom, type Admit, type AdmitOptions, type DemandOf } from './admit.js';
+import { admitFrom, single, type Admit, type AdmitOptions, type DemandOf } from './admit.js';
 import { violationsOf, type Violation } from './check.js';
 import { monotonicScheduler } from './clock.js';
 import type { Demand } from './demand.js';
@@ -190,7 +190,7 @@ export class Admission {
   ): Observable<ObservedValueOf<O> | ObservedValueOf<R>> => {
     assertWork('defer', factory);
     assertOptions('defer', options);
-    return of(undefined).pipe(this.admit(demand, (_nothing: undefined, grant) => factory(grant), options));
+    return single(this.#desk, null, demand, (_nothing, grant) => factory(grant), options) as Observable<ObservedValueOf<O> | ObservedValueOf<R>>;
   };
 
   /**

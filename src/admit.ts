@@ -122,6 +122,25 @@ function operator<T>(
     });
 }
 
+/** One call: what `admit` makes of a source of one item, without the source. */
+export function single(
+  desk: Desk,
+  parent: Nest | null,
+  demand: DemandOf<undefined>,
+  project: Project<undefined>,
+  options: Options<undefined> = {},
+): Observable<unknown> {
+  return new Observable((consumer) => {
+    const run = new Run(desk, demand, project, options, consumer, parent);
+    consumer.add(() => {
+      run.tearDown();
+    });
+    if (consumer.closed) return;
+    run.next(undefined);
+    run.complete();
+  });
+}
+
 function assertCall(call: unknown): asserts call is Call<unknown> {
   if (call instanceof Observable || typeof call === 'function') return;
   const what = isPromiseLike(call) ? 'a promise, which has started already' : `one of type ${typeof call}`;

@@ -1,5 +1,4 @@
 /** One ask at the desk: who asks and how, and the delivery of the answer. */
-import type { Link } from './chain.js';
 import type { Alarm } from './clock.js';
 import type { Demand } from './demand.js';
 import type { Desk } from './desk.js';
@@ -10,6 +9,7 @@ import { Grant } from './grant.js';
 import { Kin, Nest } from './nest.js';
 import { inside } from './nested.js';
 import type { Delivery } from './outbox.js';
+import { NOWHERE } from './roster.js';
 import { pausedIn } from './suspended.js';
 import type { MaxHold } from './upkeep.js';
 import type { Context } from '#platform';
@@ -37,7 +37,7 @@ export abstract class Ask extends Asking implements Delivery {
   /** Taken when the delivery cannot happen inside the ask itself. */
   context: Context | null = null;
   /** Its place among those that hold something. */
-  held: Link<Ask> | null = null;
+  held = NOWHERE;
   /** When it counts as held for too long. */
   holdAlarm: Alarm | null = null;
   /** Why it is taken back as soon as its work ends: it was held for too long. */

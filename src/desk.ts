@@ -4,7 +4,6 @@ import type { AnyAccount, Log } from './accounts/account.js';
 import type { HttpGate } from './accounts/counting-gate.js';
 import type { MemoryGate } from './accounts/memory-gate.js';
 import { AskByHand, type Ask, type AskOptions, type Consumer } from './ask.js';
-import { Chain } from './chain.js';
 import { Alarms, bindClock } from './clock.js';
 import { remember } from './check.js';
 import { connected, Demand } from './demand.js';
@@ -26,6 +25,7 @@ import type { Nest } from './nest.js';
 import type { NestedPolicy } from './nested.js';
 import { Nesting } from './nesting.js';
 import { Notice, Outbox } from './outbox.js';
+import { NOWHERE, Roster } from './roster.js';
 import { Signals } from './signals.js';
 import { Suspended } from './suspended.js';
 import { reportUnhandled } from './unhandled.js';
@@ -54,7 +54,7 @@ export class Desk {
   readonly alarms: Alarms;
   readonly ledger: Ledger;
   /** Those that hold something. */
-  readonly held = new Chain<Ask>();
+  readonly held = new Roster<Ask>((ask, place) => { ask.held = place; });
   readonly memory: MemoryGate | null;
   readonly warnings: Warnings;
   readonly upkeep: Upkeep;
@@ -417,7 +417,7 @@ export class Desk {
         ask.refusal = error;
       }
       const at = this.now();
-      this.#evaluator.post({ type: 'left', asks: new Set(waiting), reason, error, at });
+      this.#evaluator.post({ type: 'left', asks: waiting, reason, error, at });
       // Whoever has an answer is told with it.
       if (error !== null) for (const ask of borrowing) this.#answerNo(ask, error);
       else {
@@ -549,9 +549,9 @@ export class Desk {
     ask.stage = 'over';
     ask.alarm?.cancel();
     ask.alarm = null;
-    if (ask.held !== null) {
+    if (ask.held !== NOWHERE) {
       this.held.delete(ask.held);
-      ask.held = null;
+      ask.held = NOWHERE;
       this.upkeep.over(ask);
     }
     if (ask.named !== null) this.ledger.unname(ask.named);

@@ -1,14 +1,14 @@
 /** One item of the operator, from its ask to the end of its inner: the ask, and the inner's observer, in one. */
-import { Subscriber, type Observable, type ObservableInput } from 'rxjs';
+import { Subscriber, type Observable, type ObservableInput, type Observer } from 'rxjs';
 import type { Ending } from './admit.js';
 import { Ask } from './ask.js';
-import type { Link } from './chain.js';
 import type { Demand } from './demand.js';
 import { CancelledError, StoppedError, type AdmissionError } from './errors.js';
 import type { Outcome } from './evaluator/settle.js';
 import type { Grant } from './grant.js';
 import { toObservable } from './inner.js';
 import { inside } from './nested.js';
+import { NOWHERE } from './roster.js';
 import type { Run } from './run.js';
 
 /**
@@ -19,10 +19,10 @@ type Work = 'none' | 'starting' | 'unborn' | 'running' | 'ended';
 
 export class Item<T> extends Ask {
   /** Its place in its run. */
-  place: Link<Item<T>> | null = null;
+  place = NOWHERE;
   #work: Work = 'none';
   #grant: Grant | null = null;
-  #inner: Subscriber<unknown> | null = null;
+  #inner: Inner | null = null;
   #ending: Ending | null = null;
   #outcome: Outcome = 'ignored';
 
@@ -79,14 +79,14 @@ export class Item<T> extends Ask {
     this.#tearDown();
   }
 
-  /** A finalizer of the inner's subscription: it matters where the inner unsubscribes itself, ending as nothing. */
-  unsubscribe(): void {
+  /** The inner's subscription is closed: it matters where the inner unsubscribes itself, ending as nothing. */
+  left(): void {
     if (this.#work === 'running') this.#end();
   }
 
   /** The subscription ends as a whole: the work is told before it is cut. */
   cut(): void {
-    if (this.place === null) return;
+    if (this.place === NOWHERE) return;
     if (this.#work === 'unborn' || this.#work === 'ended') {
       this.#settle();
       return;
@@ -112,7 +112,7 @@ export class Item<T> extends Ask {
       return;
     }
     // Made before it subscribes, so that a synchronous inner can be cut in its middle.
-    const subscriber = new Subscriber<unknown>(this);
+    const subscriber = new Inner(this);
     this.#inner = subscriber;
     if (run.closed) subscriber.unsubscribe();
     try {
@@ -125,7 +125,6 @@ export class Item<T> extends Ask {
     }
     this.#work = 'running';
     if (subscriber.closed) this.#end();
-    else subscriber.add(this);
     if (run.roomMade === null) return;
     if (run.desk.nesting.policy === 'off') run.roomMade();
     else inside(this.kin?.parent ?? null, run.roomMade);
@@ -191,4 +190,29 @@ export class Item<T> extends Ask {
   }
 }
 
+type InnerObserver = Observer<unknown> & { readonly left: () => void };
+
 const COMPLETED: Ending = { kind: 'C' };
+
+/**
+ * What an inner is subscribed with: the item hears all of it, and of its end once its whole teardown has run. A class of its
+ * own, since a finalizer would cost each inner a list of them, and would come before those that are added later.
+ */
+// eslint-disable-next-line rxjs-x/no-subclass -- the reason above
+class Inner extends Subscriber<unknown> {
+  readonly #item: InnerObserver;
+
+  constructor(item: InnerObserver) {
+    super(item);
+    this.#item = item;
+  }
+
+  override unsubscribe(): void {
+    if (this.closed) return;
+    try {
+      super.unsubscribe();
+    } finally {
+      this.#item.left();
+    }
+  }
+}

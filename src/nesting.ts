@@ -1,6 +1,6 @@
 /** Asks that are part of a job, at one desk: what they may borrow of it, and what is said where nobody lends. */
-import { Observable, of, type ObservableInput, type ObservedValueOf } from 'rxjs';
-import { admitFrom, type AdmitOptions } from './admit.js';
+import { Observable, type ObservableInput, type ObservedValueOf } from 'rxjs';
+import { single, type AdmitOptions } from './admit.js';
 import { nestOf, type Ask } from './ask.js';
 import type { Demand } from './demand.js';
 import type { Desk } from './desk.js';
@@ -71,8 +71,8 @@ export class Nesting {
     assertOptions('defer', options);
     return new Observable((consumer) => {
       const whole = typeof demand === 'function' ? demand() : demand;
-      const admit = admitFrom(this.#desk, nestOf(ask, grant));
-      return of(undefined).pipe(admit(whole, (_nothing: undefined, inner) => factory(inner), options)).subscribe(consumer);
+      const call$ = single(this.#desk, nestOf(ask, grant), whole, (_nothing, inner) => factory(inner), options);
+      return (call$ as Observable<ObservedValueOf<O> | ObservedValueOf<R>>).subscribe(consumer);
     });
   }
 

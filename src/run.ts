@@ -1,19 +1,19 @@
 /** One subscription of the operator: its waiters, its running inners, and its consumer. */
 import { Subscription, type ObservableInput, type Subscriber } from 'rxjs';
 import type { AdmitOptions, DemandOf, Project } from './admit.js';
-import { Chain } from './chain.js';
 import type { Desk } from './desk.js';
 import type { StoppedError } from './errors.js';
 import { Item } from './item.js';
 import type { Nest } from './nest.js';
+import { NOWHERE, Roster } from './roster.js';
 
 export class Run<T> {
   upstream: { unsubscribe(): void } | null = null;
   /** Runs after an ask left the line: there is room for another. */
   roomMade: (() => void) | null = null;
   closed = false;
-  readonly #waiting = new Chain<Item<T>>();
-  readonly #running = new Chain<Item<T>>();
+  readonly #waiting = new Roster<Item<T>>(placed);
+  readonly #running = new Roster<Item<T>>(placed);
   #index = 0;
   #sourceEnded = false;
   #stopped: StoppedError | null = null;
@@ -64,8 +64,8 @@ export class Run<T> {
 
   /** The item left the line. */
   answered(item: Item<T>): void {
-    if (item.place !== null) this.#waiting.delete(item.place);
-    item.place = null;
+    if (item.place !== NOWHERE) this.#waiting.delete(item.place);
+    item.place = NOWHERE;
   }
 
   /** The item's work begins. */
@@ -75,8 +75,8 @@ export class Run<T> {
 
   /** The item's work is over. */
   ended(item: Item<T>): void {
-    if (item.place !== null) this.#running.delete(item.place);
-    item.place = null;
+    if (item.place !== NOWHERE) this.#running.delete(item.place);
+    item.place = NOWHERE;
   }
 
   /** Fails the output: waiters withdraw, inners tear down, grants are released, and only then the consumer is told. */
@@ -121,6 +121,7 @@ export class Run<T> {
       const waiting = [...this.#waiting];
       for (const item of waiting) this.answered(item);
       if (waiting.length > 0) this.desk.withdraw(waiting);
+      if (this.upstream === null && this.#running.size === 0) return;
       const teardowns = new Subscription();
       if (this.upstream) teardowns.add(this.upstream);
       for (const item of this.#running) {
@@ -131,4 +132,8 @@ export class Run<T> {
       teardowns.unsubscribe();
     });
   }
+}
+
+function placed(item: { place: number }, place: number): void {
+  item.place = place;
 }

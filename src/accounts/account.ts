@@ -47,6 +47,11 @@ export interface Account<A = number> {
    * @throws RefusedError when everyone is refused.
    */
   room?(reservedAhead: readonly A[], at: number): number;
+  /**
+   * Grows with whatever may change an answer. An account that offers it promises that `fits` and `room` answer the same as
+   * long as it is the same, at any instant: whoever arrives then does not have the whole line asked again.
+   */
+  readonly revision?: number;
   accountFor?(amount: A): Identity;
   /** @throws RangeError when the account does not count in such an amount. */
   validate?(amount: A): void;

@@ -30,6 +30,7 @@ export class CountingGate extends AbstractAccount {
   #capacity: number;
   #taken = 0;
   #paused = false;
+  #revision = 0;
   #lastActivity: number;
 
   constructor(options: CountingGateOptions) {
@@ -37,10 +38,15 @@ export class CountingGate extends AbstractAccount {
     this.shrinks = this.#shrinks;
     this.#capacity = positiveInteger('capacity', options.capacity, this);
     this.#lastActivity = this.now(0);
+    if (!answersAsGate(this)) this.#revision = NaN;
   }
 
   get capacity(): number {
     return this.#capacity;
+  }
+
+  get revision(): number {
+    return this.#revision;
   }
 
   get paused(): boolean {
@@ -73,6 +79,7 @@ export class CountingGate extends AbstractAccount {
   tryTake(mine: readonly number[], reservedAhead: readonly number[], at: number): boolean {
     if (!this.fits(mine, reservedAhead)) return false;
     this.#taken += amountOf(mine);
+    this.#revision += 1;
     this.#lastActivity = at;
     return true;
   }
@@ -80,6 +87,7 @@ export class CountingGate extends AbstractAccount {
   give(amounts: readonly number[], at: number): void {
     // Never below none: permits that nobody took cannot be given back.
     this.#taken = Math.max(0, this.#taken - amountOf(amounts));
+    this.#revision += 1;
     this.#lastActivity = at;
   }
 
@@ -96,6 +104,7 @@ export class CountingGate extends AbstractAccount {
   resize(capacity: number): void {
     const before = this.#capacity;
     this.#capacity = positiveInteger('capacity', capacity, this);
+    this.#revision += 1;
     if (capacity > before) this.capacityChanged();
     else if (capacity < before) this.#shrinks.next();
   }
@@ -103,12 +112,14 @@ export class CountingGate extends AbstractAccount {
   /** Strict: nothing starts on this gate after this returns, until `resume`. */
   pause(): void {
     this.#paused = true;
+    this.#revision += 1;
     this.#shrinks.next();
   }
 
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
+    this.#revision += 1;
     this.capacityChanged();
   }
 
@@ -140,3 +151,7 @@ export class HttpGate extends CountingGate {
     super({ ...options, name: options.name ?? 'http' });
   }
 }
+
+/** False for a class that answers in its own way: nobody knows what it goes by. */
+const answersAsGate = (gate: CountingGate): boolean =>
+  (['fits', 'room'] as const).every((verb) => gate[verb] === CountingGate.prototype[verb]);

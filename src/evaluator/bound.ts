@@ -12,6 +12,7 @@ export class AccountBound implements Bound {
   #reserved: readonly unknown[] = [];
   #room = 0;
   #isAsked = false;
+  #amounts: readonly number[] = [];
 
   constructor(
     readonly account: AnyAccount,
@@ -41,6 +42,8 @@ export class AccountBound implements Bound {
   }
 
   earliest(amount: number): number {
-    return this.account.earliestFit([amount], this.#reserved, this.#at) ?? Infinity;
+    // From pass to pass it is most often the same amount that goes first.
+    if (this.#amounts[0] !== amount) this.#amounts = [amount];
+    return this.account.earliestFit(this.#amounts, this.#reserved, this.#at) ?? Infinity;
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { AnyAccount } from '../accounts/account.js';
 import { drawnOn } from '../accounts/route.js';
-import type { Demand } from '../demand.js';
+import type { Demand, DemandEntry } from '../demand.js';
 import { RefusedError, QueueFullError, type AdmissionError, type RefusalReason } from '../errors.js';
 import type { Asking } from './asking.js';
 import { Defect } from './attempt.js';
@@ -33,7 +33,8 @@ export type News =
   | ({ readonly type: 'settled' } & Settlement)
   | {
       readonly type: 'left';
-      readonly asks: ReadonlySet<Asking>;
+      /** Each once, in whatever order. */
+      readonly asks: readonly Asking[];
       readonly reason: RefusalReason;
       /** What each is told; null for those that nobody listens to any more. */
       readonly error: AdmissionError | null;
@@ -91,11 +92,11 @@ function after(state: LineState, change: Change, turn: Turn, pass: Pass): LineSt
   }
 }
 
-function passed(state: LineState, turn: Turn, pass: Pass): LineState {
-  if (state.phase !== 'open') return state;
-  const { line } = state;
-  return sleeping(state, line.size === 0 ? null : againIfDue(line, pass(line, turn), turn, pass));
-}
+const passed = (state: LineState, turn: Turn, pass: Pass): LineState =>
+  state.phase === 'open' ? sleeping(state, lookedThrough(state.line, turn, pass)) : state;
+
+const lookedThrough = (line: Line, turn: Turn, pass: Pass): number | null =>
+  line.size === 0 ? null : againIfDue(line, pass(line, turn), turn, pass);
 
 /** Another pass at once when a deadline is due already; a third would ask the same questions again. */
 const againIfDue = (line: Line, deadline: number | null, turn: Turn, pass: Pass): number | null =>
@@ -109,31 +110,35 @@ const sleeping = ({ phase, line, closedBy }: LineState, nextDeadline: number | n
   closedBy,
 });
 
+/** No account has moved since the last search, and no deadline is due: it would find what it found. */
+const isAsSeen = ({ line, nextDeadline }: LineState, { at, books }: Turn): boolean =>
+  line.seen === line.revision && (nextDeadline === null || nextDeadline > at) && books.memory === null;
+
 function arrived(state: LineState, waiter: Waiter, turn: Turn, pass: Pass): LineState {
   const { maxWaiters, overflow } = turn.books;
   const { line } = state;
-  const before = passed(state, turn, pass);
+  const isOpen = state.phase === 'open';
+  const before = !isOpen ? null : isAsSeen(state, turn) ? state.nextDeadline : lookedThrough(line, turn, pass);
   // Last in line, so asked last; whoever goes beside the head may have made others short.
-  const answered = state.phase === 'open' ? tell(waiter, line.head, turn) : waiter;
-  if (answered === null) return passed(before, turn, pass);
+  const answered = isOpen ? tell(waiter, line.head, turn) : waiter;
+  if (answered === null) return passed(state, turn, pass);
   line.append(answered);
-  const deadline = sooner(before.nextDeadline, answered.deadline);
-  const next = sleeping(state, deadline);
   if (line.size > maxWaiters) {
     const outcast = overflow === 'reject' ? line.waiterOf(waiter.ask) : line.head;
-    if (outcast === null) return next;
-    leaves(line, outcast, new QueueFullError(maxWaiters), 'overflow', turn);
+    if (outcast !== null) leaves(line, outcast, new QueueFullError(maxWaiters), 'overflow', turn);
   } else if (!boundEach(line, waiter.ask, turn)) {
-    return sleeping(state, againIfDue(line, deadline, turn, pass));
+    return sleeping(state, againIfDue(line, sooner(before, answered.deadline), turn, pass));
   }
   // The one in excess may have been the head: those it held back go now.
-  return passed(next, turn, pass);
+  return passed(sleeping(state, state.nextDeadline), turn, pass);
 }
 
 /** Whoever is one too many for an account of the newcomer's leaves; true where somebody did. */
 function boundEach(line: Line, newcomer: Asking, turn: Turn): boolean {
   let left = false;
-  for (const { account } of newcomer.demand.entries) {
+  const { entries } = newcomer.demand;
+  for (let n = 0; n < entries.length; n += 1) {
+    const { account } = entries[n] as DemandEntry;
     const { maxWaiters } = account;
     if (maxWaiters === undefined || line.naming(account) <= maxWaiters) continue;
     const outcast = turn.books.overflow === 'reject' ? line.waiterOf(newcomer) : line.firstNaming(account);
@@ -151,13 +156,14 @@ const sooner = (one: number | null, other: number | null): number | null =>
 /** Those of `asks` who wait leave, in arrival order. */
 function without(
   state: LineState,
-  asks: ReadonlySet<Asking>,
+  asks: readonly Asking[],
   error: AdmissionError | null,
   reason: RefusalReason,
   turn: Turn,
 ): LineState {
   const { line } = state;
-  for (const ask of [...asks].sort((one, other) => one.arrival - other.arrival)) {
+  const leaving = asks.length === 1 ? asks : [...asks].sort((one, other) => one.arrival - other.arrival);
+  for (const ask of leaving) {
     const waiter = line.waiterOf(ask);
     if (waiter !== null) leaves(line, waiter, error, reason, turn);
   }

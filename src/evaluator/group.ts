@@ -69,6 +69,12 @@ export class Group {
     this.bounds = accounts.map((account, place) => new AccountBound(account, place));
   }
 
+  get revision(): number {
+    let revision = 0;
+    for (let place = 0; place < this.accounts.length; place += 1) revision += this.accounts[place]?.revision ?? NaN;
+    return revision;
+  }
+
   isOf(entries: readonly DemandEntry[]): boolean {
     const { accounts } = this;
     return entries.length === accounts.length && entries.every(({ account }, index) => account === accounts[index]);

@@ -24,12 +24,23 @@ export class Line {
   readonly odd = new Group([]);
   /** Counts the changes that could let somebody go or hold somebody up: answers remembered under another are stale. */
   stamp = 0;
+  /** The revision at the last search; not a number before the first one. */
+  seen = NaN;
   readonly #byFirst = new Map<AnyAccount, Group[]>();
   #arrivals = 0;
   /** The demand that was asked last is most often the next one's too. */
   #demand: Demand | null = null;
   #group = this.odd;
   #owner: object = {};
+
+  /** Grows with whatever may change an answer to anybody here; not a number where an account does not tell. */
+  get revision(): number {
+    let revision = this.odd.size === 0 ? this.groups.length : NaN;
+    const entries = this.head?.ask.demand.entries ?? NONE;
+    for (let n = 0; n < entries.length; n += 1) revision += entries[n]?.account.revision ?? NaN;
+    for (let n = 0; n < this.groups.length && !Number.isNaN(revision); n += 1) revision += this.groups[n]?.revision ?? NaN;
+    return revision;
+  }
 
   append(waiter: Waiter): void {
     const { ask } = waiter;
@@ -147,6 +158,8 @@ export class Line {
     if (alike.length === 0) this.#byFirst.delete(first);
   }
 }
+
+const NONE: readonly never[] = [];
 
 const names = ({ ask }: Waiter, wanted: AnyAccount): boolean => ask.demand.entries.some(({ account }) => account === wanted);
 

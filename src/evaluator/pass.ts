@@ -62,6 +62,12 @@ export const walk: Pass = (line, turn) => {
 
 /** Asks those for whom something changed. */
 export const search: Pass = (line, turn) => {
+  const deadline = searched(line, turn);
+  line.seen = line.revision;
+  return deadline;
+};
+
+function searched(line: Line, turn: Turn): number | null {
   const { memory, ledger } = turn.books;
   line.stamp += 1;
   for (let head = stayingHead(line, turn); head !== null; head = stayingHead(line, turn)) {
@@ -73,7 +79,7 @@ export const search: Pass = (line, turn) => {
     if (found === 'memory' && !askFollowers(line, turn)) return soonest(line.toArray());
   }
   return null;
-};
+}
 
 /** Judges the head, and the next one when it left; null when nobody stays. */
 function stayingHead(line: Line, turn: Turn): Waiter | null {

@@ -109,6 +109,28 @@ export function hasTheRoomItSays<A>(trial: Trial<A>): void {
   });
 }
 
+/** Only what moves an account may change its answers, and then it says so; the clock alone does not. */
+export function answersByItsRevision<A>(trial: Trial<A>): void {
+  const { pace } = trial;
+  trial.seeded((way) => {
+    const subject = trial.subject();
+    const known = new Map<number, string>();
+    for (let step = 0; step < 10; step += 1) {
+      const { revision } = subject.account;
+      if (revision === undefined || Number.isNaN(revision)) return;
+      const answers = show(trial.amounts.map((amount) => subject.fits([amount], [])));
+      const before = known.get(revision) ?? answers;
+      if (answers !== before) {
+        throw new ContractViolation(
+          `at revision ${revision} it fits ${before} of ${show(trial.amounts)}, and later, at the same one, ${answers}: revision grows with whatever changes that`,
+        );
+      }
+      known.set(revision, answers);
+      subject.wander(way, 1, pace);
+    }
+  });
+}
+
 /** The one answer beside `fits` and `tryTake` that may be a refusal: of everyone, so that nothing fits. */
 function roomOf<A>({ account, at }: AccountSubject<A>, reserved: readonly A[]): unknown {
   return answerTo(`room(${show(reserved)})`, () => {

@@ -2,6 +2,7 @@
 import type { Account } from '../index.js';
 import {
   answersAtOnce,
+  answersByItsRevision,
   hasOneIdentity,
   hasTheRoomItSays,
   isNotChangedByQuestions,
@@ -114,6 +115,7 @@ export function accountContract<A, T extends Account<A>>(
   rule('has one identity for one amount', () => hasOneIdentity(trial), asked && sample.accountFor !== undefined);
   rule('undoes a correction by its opposite', () => undoesACorrection(trial), asked && sample.adjust !== undefined);
   rule('has the room that it says', () => hasTheRoomItSays(trial), asked && sample.room !== undefined);
+  rule('answers alike as long as its revision is the same', () => answersByItsRevision(trial), asked && sample.revision !== undefined);
   return cases;
 }
 

@@ -338,6 +338,12 @@ describe('the contract finds an account', () => {
       (sound) => ({ room: (reserved: number[]) => sound.room(reserved) - 1 }),
       /room\(.*\) answers -?\d+, but fits.* answers true/,
     ],
+    [
+      'whose revision stays although it moved',
+      /revision/,
+      () => ({ revision: 0 }),
+      /^at revision 0 it fits .* of \[1,4\], and later, at the same one, .*: revision grows with whatever changes that/,
+    ],
     ['whose room is no number', /room/, () => ({ room: () => null }), /answers null: the greatest amount that fits/],
     [
       'whose corrections do not cancel out',

@@ -40,6 +40,12 @@ const PLANTED: readonly Planted[] = [
     to: '    this.size -= 1;',
   },
   {
+    bug: 'an account that does not tell is taken for one that has not moved',
+    file: 'group.ts',
+    from: 'this.accounts[place]?.revision ?? NaN',
+    to: 'this.accounts[place]?.revision ?? 0',
+  },
+  {
     bug: 'a deadline is taken from the first of a group alone',
     file: 'group.ts',
     from: 'found = level === 0 ? { instant, amounts } :',

@@ -113,7 +113,7 @@ class World {
         const ask = this.#pick('waiting', act.which);
         if (ask === undefined) return;
         ask.stage = 'over';
-        this.#fold({ type: 'left', asks: new Set([ask]), reason: 'cancelled', error: null }, at);
+        this.#fold({ type: 'left', asks: [ask], reason: 'cancelled', error: null }, at);
         return;
       }
       case 'resize': {
