@@ -2,6 +2,8 @@
 
 /** Shorter lists keep their gaps: closing them would cost more than it saves. */
 const SHORT = 32;
+/** A place for each member, and three that were left: then whoever leaves makes a third of another one move. */
+const ROOMY = 4;
 
 /** Invariant: each member knows its place; a place that was left stays empty until most are, and then all move up. */
 export class Roster<T> implements Iterable<T> {
@@ -26,7 +28,7 @@ export class Roster<T> implements Iterable<T> {
     this.size -= 1;
     places[place] = null;
     if (place === places.length - 1) while (places.length > 0 && places[places.length - 1] === null) places.pop();
-    else if (places.length > SHORT && this.size * 2 < places.length) this.#moveUp();
+    else if (places.length > SHORT && this.size * ROOMY < places.length) this.#moveUp();
   }
 
   /** Oldest first, as they are at the first step. */
