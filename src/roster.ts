@@ -8,7 +8,8 @@ const ROOMY = 4;
 /** Invariant: each member knows its place; a place that was left stays empty until most are, and then all move up. */
 export class Roster<T> implements Iterable<T> {
   size = 0;
-  readonly #places: (T | null)[] = [];
+  /** None before the first member: most rosters that a call has never get one. */
+  #places: (T | null)[] = NONE;
   readonly #moved: (member: T, place: number) => void;
 
   /** `moved` tells a member its new place. */
@@ -19,7 +20,10 @@ export class Roster<T> implements Iterable<T> {
   /** @returns its place, until it is told another one. */
   add(member: T): number {
     this.size += 1;
-    return this.#places.push(member) - 1;
+    if (this.#places !== NONE) return this.#places.push(member) - 1;
+    // Not by a push, which would make a list for sixteen.
+    this.#places = [member];
+    return 0;
   }
 
   /** The place must be that of a member. */
@@ -49,6 +53,9 @@ export class Roster<T> implements Iterable<T> {
     places.length = next;
   }
 }
+
+/** Nobody's, and never written to. */
+const NONE: never[] = [];
 
 /** The place of whoever is in no list. */
 export const NOWHERE = -1;

@@ -35,7 +35,8 @@ export class Line {
 
   /** Grows with whatever may change an answer to anybody here; not a number where an account does not tell. */
   get revision(): number {
-    let revision = this.odd.size === 0 ? this.groups.length : NaN;
+    // Of many groups it would cost more to know than it saves.
+    let revision = this.odd.size === 0 && this.groups.length <= KEPT_GROUPS ? this.groups.length : NaN;
     const entries = this.head?.ask.demand.entries ?? NONE;
     for (let n = 0; n < entries.length; n += 1) revision += entries[n]?.account.revision ?? NaN;
     for (let n = 0; n < this.groups.length && !Number.isNaN(revision); n += 1) revision += this.groups[n]?.revision ?? NaN;
